@@ -58,7 +58,7 @@ type Measured struct {
 // Diff compares one figure of A with the same figure of B.
 type Diff struct {
 	Batch  string  `json:"batch,omitempty"` // sequences × prompt + output tokens of a batch: "8 × 1024 + 16"
-	Metric string  `json:"metric"`          // ttft, ttft_scheduled, tpot, longest_gap, e2e, failed, good, request_throughput, …
+	Metric string  `json:"metric"`          // ttft, tpot, longest_gap, e2e, failed, good, request_throughput, …
 	Figure string  `json:"figure"`          // median, p99, mean
 	Unit   Unit    `json:"unit"`
 	Higher bool    `json:"higher_is_better"`

@@ -64,10 +64,10 @@ func (r *Run) overlap() (t overlap) {
 	return t
 }
 
-// Overlaps reports whether a profiling window touched any part of the period from from to to, in the run's time.
+// Overlaps reports whether a profiling window touched any part of the period [from, to), in the run's time.
 func (r *Run) Overlaps(from, to int64) bool { return r.overlap().over(from, to) }
 
-// over reports whether any part of the span was touched. The span may be a single moment, with from equal to to.
+// over reports whether any part of the span was touched. The span may be a single moment (from = to).
 func (t overlap) over(from, to int64) bool {
 	return slices.ContainsFunc(t, func(s Span) bool { return from < s.To && to > s.From })
 }

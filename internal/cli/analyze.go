@@ -38,7 +38,7 @@ type analyzeCmd struct {
 	runPlace
 }
 
-// displayFlags are the flags common to the verbs that explain.
+// displayFlags are the flags that all verbs which explain windows share.
 type displayFlags struct {
 	Rules string `placeholder:"FILE" help:"Your own kernel classes, tried first: lines of CLASS REGEXP."`
 	Top   int    `default:"10" limits:"1.." help:"Maximum number of rows in each table."`
@@ -46,7 +46,7 @@ type displayFlags struct {
 	Force bool   `help:"Continue even if the files cannot be ranks of one capture (exit status 3)."`
 }
 
-// rules reads the user's own kernel classes, if any.
+// rules reads the kernel classes that the user has defined, if there are any.
 func (s *displayFlags) rules() (*kernel.Rules, error) {
 	if s.Rules == "" {
 		return nil, nil
@@ -119,8 +119,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	}
 	var run *runs.Run
 	var servers []system.Server
-	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // otherwise it is a directory on another machine
-		root, _ := c.root() // without a home for runs, their directories can still be given
+	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // HOST:DIR is a directory on another machine
+		root, _ := c.root() // without a home for runs, a run can still be given by its directory
 		if run, servers, c.Paths, err = system.Find(root, c.Paths[0]); err != nil {
 			return notFound(err)
 		}
@@ -156,7 +156,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	return opt.Servers(ctx, servers, run)
 }
 
-// explain returns the options of an explanation, with a page if html names a file.
+// explain returns the options of an explanation. If html is not "", a page is written to that file.
 func (s *displayFlags) explain(e *env, form system.Form, html string) (*system.Options, error) {
 	rules, err := s.rules()
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *displayFlags) explain(e *env, form system.Form, html string) (*system.O
 	}, nil
 }
 
-// tables returns the options of tables on stdout.
+// tables returns the options for tables on stdout.
 func (s *displayFlags) tables(e *env) report.Options {
 	opt := e.tables()
 	opt.Top, opt.All = s.Top, s.All

@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/ranks"
 )
 
-// cluster selects where a window is read, if not on this machine.
+// cluster selects the nodes on which a window is read, if it is not read on this machine.
 type cluster struct {
 	On       string        `default:"local" placeholder:"local|slurm|slurm:NODE,…" help:"Where to read the files: on this machine, in tasks on a Slurm cluster, or on these nodes of it, each from its own disk."`
 	Tasks    string        `placeholder:"N[%K]" help:"Number of tasks, and how many run at the same time (default: one per eight files, at most 64)."`
@@ -25,7 +25,7 @@ type cluster struct {
 	SlurmArg []string      `placeholder:"ARG" sep:"none" help:"An argument for sbatch; may be repeated."`
 }
 
-// options returns how a cluster reads a window, or nil to read it on this machine.
+// options returns the options for reading a window on a cluster, or nil if it is read on this machine.
 func (c *cluster) options() (*ranks.Options, error) {
 	where, nodes, named := strings.Cut(c.On, ":")
 	if where == "local" && !named {
@@ -60,7 +60,7 @@ func (c *cluster) options() (*ranks.Options, error) {
 	return o, err
 }
 
-// summarize writes summaries instead of an explanation.
+// summarize writes summaries of the ranks instead of an explanation.
 func (c *analyzeCmd) summarize(ctx context.Context, e *env, in *window.Input, rules *kernel.Rules, servers int) error {
 	switch {
 	case c.On != "local" || c.JSON || c.Markdown || c.HTML != "":
@@ -81,7 +81,7 @@ func (c *analyzeCmd) summarize(ctx context.Context, e *env, in *window.Input, ru
 	return nil
 }
 
-// open returns the function that reads a window on a cluster, or nil to read it on this machine.
+// open returns the function that reads a window on a cluster, or nil if it is read on this machine.
 func (c *analyzeCmd) open(e *env) (func(context.Context, *window.Input) (*window.Capture, error), error) {
 	o, err := c.options()
 	if o == nil || err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/watch"
 )
 
-// watched prints to w the verdicts that a watch gave when it captured the windows of a run. The watch also knew the
-// load, which no window shows.
+// watched writes to w the verdicts that a watch gave when it captured the windows of a run. The verdicts also take into
+// account the load, which no window shows.
 func watched(w io.Writer, run *runs.Run) error {
 	f, err := os.Open(run.Path(watchEvents))
 	if errors.Is(err, os.ErrNotExist) {
@@ -25,7 +25,7 @@ func watched(w io.Writer, run *runs.Run) error {
 	said := false
 	for d := json.NewDecoder(f); ; {
 		var e watch.Event
-		if err := d.Decode(&e); err != nil { // at the end, or where the log is truncated
+		if err := d.Decode(&e); err != nil { // the end of the log, or a truncated event
 			break
 		}
 		if e.Kind == watch.KindVerdict && e.Verdict != nil {

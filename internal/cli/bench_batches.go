@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// batches runs a benchmark of batches, keeps it as a run, and appends its rows to the results file.
+// batches runs a benchmark of batches, stores it as a run, and appends the result rows to the results file.
 func (f *storeFlags) batches(ctx context.Context, e *env, about runs.About, results string, measure func(context.Context, *experiment.Batches) error) error {
 	rows, err := experiment.OpenRows("--result-filename", results)
 	if err != nil {

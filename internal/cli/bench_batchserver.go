@@ -75,8 +75,8 @@ type batchDataFlags struct {
 	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" help:"skewed: how many times as often each adapter is chosen as the next."`
 }
 
-// BeforeReset makes --model-path optional if a server is given. A server that is started here runs the largest batch
-// unless --max-running-requests says less.
+// BeforeReset makes --model-path optional if a server is given. It also records whether --max-running-requests is
+// given: without the flag, a server that this verb starts can run the largest batch.
 func (c *batchServerCmd) BeforeReset(k *kong.Context, e *env) error {
 	c.limited = given(k, "max-running-requests")
 	url, err := e.valueFor(k, k.Selected(), "url")
@@ -116,7 +116,7 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-// remote returns the benchmark of a server.
+// remote returns the benchmark to run on a server.
 func (c *batchServerCmd) remote(e *env, asked *client.Server) *batch.Remote {
 	r := &batch.Remote{
 		Server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}, Sessions: c.windows(),
@@ -167,7 +167,7 @@ func (c *batchServerCmd) check() error {
 	return c.batchProfileFlags.check()
 }
 
-// server returns the server to measure; stop ends it if it was started here.
+// server returns the server to measure. stop ends the server if this verb has started it.
 func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, func() error, error) {
 	if c.BaseURL != "" {
 		s, err := client.New(c.BaseURL, client.KeyHeader(c.APIKey))
@@ -188,7 +188,7 @@ func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, fu
 	return s.Server, s.Close, nil
 }
 
-// batchProfileFlags are the flags of the recorded second pass.
+// batchProfileFlags are the flags of the second pass, which is recorded.
 type batchProfileFlags struct {
 	Profile           bool     `name:"profile" help:"Measure, then record a second pass."`
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Activities to record: CPU, GPU, XPU."`

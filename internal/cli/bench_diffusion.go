@@ -41,7 +41,7 @@ type benchDiffusionCmd struct {
 
 	Frames      int    `name:"num-frames" hidden:""`
 	FPS         int    `name:"fps" hidden:""`
-	Backend     string `name:"backend" hidden:""` // SGLang 0.5.11 ignores it too
+	Backend     string `name:"backend" hidden:""` // ignored, as in SGLang 0.5.11
 	DisableTQDM bool   `name:"disable-tqdm" hidden:""`
 	LogLevel    string `name:"log-level" hidden:""`
 }
@@ -56,7 +56,7 @@ Examples:
   stepscope bench diffusion --dataset random --slo --random-request-config '[{"weight": 3, "width": 64, "height": 64}, {"weight": 1, "width": 128, "height": 128}]'`
 }
 
-// keepPictures completes the run of an image load with its figures.
+// keepPictures stores the figures of an image load in the run and completes the run.
 func keepPictures(store *runs.Run, r *imageload.Result) error {
 	if err := store.Write(runs.File{Path: "figures.json", Kind: runs.KindFigures, Format: "json"}, r.Write); err != nil {
 		return err
@@ -73,10 +73,10 @@ func keepPictures(store *runs.Run, r *imageload.Result) error {
 	return store.Finish(runs.Complete, nil)
 }
 
-// readyTime is how long to wait for the server, as in SGLang's benchmark.
+// readyTime is the longest time to wait until the server is ready. The value is that of SGLang's benchmark.
 const readyTime = 20 * time.Minute
 
-// Run loads the server and measures it.
+// Run sends a load to the server and measures the latencies.
 func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 	if c.Frames > 1 || c.FPS > 0 {
 		return usagef("--num-frames and --fps are for videos, which are not measured here")
@@ -115,7 +115,7 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	if store != nil {
-		defer func() { store.Finish(runs.Failed, err) }() // unless it has finished
+		defer func() { store.Finish(runs.Failed, err) }() // no effect if the run has already finished
 	}
 	r, err := imageload.Run(ctx, o)
 	if err != nil {

@@ -185,7 +185,7 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 		}
 	}
 	if f.FakePrefill {
-		// The values that SGLang's decode servers accept in place of a real prefill server.
+		// SGLang's decode servers accept these values in place of a real prefill server.
 		if o.ExtraBody == nil {
 			o.ExtraBody = map[string]json.RawMessage{}
 		}

@@ -85,11 +85,11 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 	return c.batches(ctx, e, runs.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath}, c.ResultFilename, l.Measure)
 }
 
-// inWindows reports whether one of SGLang's environment variables, true by default, has windows include its kind of
-// data.
+// inWindows reports whether windows include a kind of data, according to one of SGLang's environment variables. The
+// default of the variable is true.
 func inWindows(name string) bool { return httpguard.EnvBool(os.Getenv(name), true) }
 
-// hostAndGPU validates --profile-activities for an engine in this process.
+// hostAndGPU validates --profile-activities for an engine that runs in this process.
 func hostAndGPU(activities []string) error {
 	for _, a := range activities {
 		if a != "CPU" && a != "GPU" {

@@ -23,7 +23,7 @@ Examples:
   stepscope bench selftest --tries 1`
 }
 
-// Run measures this machine as a client.
+// Run measures how well this machine serves as the client of a benchmark.
 func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
 	return nil
 }
 
-// benchMockCmd runs the server of the self test in its own process.
+// benchMockCmd runs the mock server of the self test in a separate process.
 type benchMockCmd struct {
 	Args []string `arg:"" optional:"" passthrough:""`
 }

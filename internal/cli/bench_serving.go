@@ -60,17 +60,17 @@ type benchServingCmd struct {
 	quietFlag
 	storeFlags
 
-	out  *experiment.Rows // to which results are appended
-	must float64          // required share of requests, from Fail
+	out  *experiment.Rows // file to which results are appended
+	must float64          // required share of good requests, parsed from Fail
 }
 
-// storeFlags select where a run is kept.
+// storeFlags select the directory in which a run is stored.
 type storeFlags struct {
 	runPlace
 	NoStore bool `name:"no-store" help:"Do not keep the run."`
 }
 
-// create begins a run, unless --no-store is given.
+// create begins a run. It returns nil if --no-store is given.
 func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 	if f.NoStore {
 		return nil, nil
@@ -157,7 +157,7 @@ func (c *benchServingCmd) check() error {
 	return nil
 }
 
-// Run loads the server and measures it.
+// Run sends a load to the server and measures the server.
 func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.check(); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	if x.Store != nil {
-		defer func() { x.Store.Finish(runs.Failed, err) }() // unless it has finished
+		defer func() { x.Store.Finish(runs.Failed, err) }() // no effect if the run has already finished
 		if x.Profile != nil {
 			x.Profile.Dir = x.Store.Path("traces")
 		}
@@ -200,7 +200,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 	if out == nil {
 		return err
 	}
-	shown := c.show(ctx, e, x, out) // the measurement counts even if it cannot be shown, as when no one reads the pipe
+	shown := c.show(ctx, e, x, out) // if the result cannot be shown, the measurement is complete anyway
 	status := runs.Complete
 	if out.Interrupted {
 		status = runs.Interrupted
@@ -231,7 +231,8 @@ func tags(t string) []string {
 	return []string{t}
 }
 
-// judge turns failures, insufficient goodput and bad client timing into an exit status.
+// judge returns the error, and so the exit status, for failed requests, insufficient goodput and inaccurate client
+// timing.
 func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) (missed error) {
 	m := out.Last()
 	if m.Summary.Completed == 0 {
@@ -302,7 +303,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			server.Header.Set(name, value)
 		}
 	}
-	switch c.Backend { // ask for the server's own token counts, which SGLang's client does not
+	switch c.Backend { // request the server's token counts; SGLang's client does not
 	case "sglang-oai", "sglang-oai-chat", "vllm", "vllm-chat", "lmdeploy", "lmdeploy-chat":
 		x.Load.IncludeUsage = x.Load.Stream
 	}
@@ -333,7 +334,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	return x, nil
 }
 
-// hold announces that the load is ready to begin, and returns when a line arrives.
+// hold returns a function that announces that the load is ready to begin, and then waits for a line from in.
 func hold(in io.Reader, out io.Writer) func(context.Context) error {
 	return func(ctx context.Context) error {
 		fmt.Fprintln(out, experiment.Ready)
@@ -354,7 +355,7 @@ func hold(in io.Reader, out io.Writer) func(context.Context) error {
 	}
 }
 
-// args returns the flags for which SGLang's result has keys.
+// args returns the values of the flags for which SGLang's result has keys.
 func (c *benchServingCmd) args() map[string]any {
 	none := func(n int) any {
 		if n == 0 {
@@ -368,7 +369,7 @@ func (c *benchServingCmd) args() map[string]any {
 	}
 }
 
-// show writes and prints the results, the summary last.
+// show writes the results to files and prints them. The summary is printed last.
 func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Serving, out *experiment.Outcome) error {
 	m := out.Last()
 	b := &report.Bench{Run: m.Run, Summary: m.Summary, Records: m.Records, Cache: c.CacheReport}
@@ -401,8 +402,8 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	return report.BenchText(e.stdout, b, e.tables())
 }
 
-// explained explains the window that was recorded during the load, if any: as text and, if the benchmark has a page, on
-// pages beside it to which that page links.
+// explained explains the window that was recorded during the load, if there is one. It prints text. If the benchmark
+// has a page, explained also writes pages to the same directory, to which the benchmark's page links.
 func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment.Outcome, b *report.Bench) {
 	if out.Capture == nil || out.Capture.Result == nil || c.JSON && c.HTML == "" {
 		return
@@ -424,7 +425,7 @@ func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment
 	}
 }
 
-// around prints the optional tables before the summary.
+// around prints the optional tables that precede the summary.
 func (c *benchServingCmd) around(e *env, x *experiment.Serving, out *experiment.Outcome) error {
 	m := out.Last()
 	if c.PrintRequests {
@@ -452,7 +453,8 @@ func (c *benchServingCmd) around(e *env, x *experiment.Serving, out *experiment.
 	return nil
 }
 
-// line writes the result in the format of SGLang's client: to the file that was named, otherwise into the run.
+// line writes the result in the format of SGLang's client. It writes to the file that the user has named, or else to
+// the run.
 func (c *benchServingCmd) line(e *env, store *runs.Run, out *experiment.Outcome) error {
 	write := func(w io.Writer) (err error) {
 		for _, m := range out.Runs {

@@ -30,7 +30,7 @@ Examples:
 
 // Run checks the files.
 func (c *checkCmd) Run(ctx context.Context, e *env) error {
-	for _, dir := range c.Paths { // those that are not readable directories are reported below
+	for _, dir := range c.Paths { // paths that are not readable directories are reported below
 		set.Salvage(dir, func(line string) { e.Warn("%s", line) })
 	}
 	missing, text, err := e.text(ctx, c.inputFlags)

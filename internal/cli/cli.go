@@ -1,5 +1,5 @@
-// Package cli is the command line. It has one file per verb, and it is the only place where errors become text and exit
-// statuses.
+// Package cli implements the command line, with one file per verb. It is the only package that converts errors to
+// messages and exit statuses.
 package cli
 
 import (
@@ -24,12 +24,12 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// The exit statuses, the same for every verb.
+// Exit statuses. They are the same for every verb.
 const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitIncomplete  = 3 // done, but something is missing or was lost
+	exitIncomplete  = 3 // done, but data are missing or were lost
 	exitRegression  = 4
 	exitInterrupted = 130
 )
@@ -37,21 +37,21 @@ const (
 // env is the environment of a verb: its streams, its settings and its handling of interrupts.
 type env struct {
 	stdin             io.Reader
-	stdout, stderr    *columns.Safe          // for text: control characters in names cannot affect a terminal
-	out, errs         io.Writer              // for everything else: data, see env.data, and the output of other programs
-	*progress.Console                        // writes to stderr, and knows whether the result is whole
+	stdout, stderr    *columns.Safe          // for text; control characters in names cannot affect a terminal
+	out, errs         io.Writer              // for data (see env.data) and the output of other programs
+	*progress.Console                        // writes to stderr, and records whether the result is complete
 	args              []string               // the command line, with flags in full
 	verb              string                 // such as "trace merge", for the hint after a usage error
-	status            int                    // exit status of the program that a verb ran, if the verb itself succeeds
+	status            int                    // exit status of the program that the verb ran, used if the verb succeeds
 	settings          *kept                  // loaded when a flag first needs them
-	holds             atomic.Pointer[string] // names the work to wait for on an interrupt; nil: none
+	holds             atomic.Pointer[string] // work for which to wait on an interrupt; nil: none
 	interrupted       sync.Once
-	cancel            context.CancelFunc // ends the verb's context
+	cancel            context.CancelFunc // ends the context of the verb
 	leave             sync.Once
-	left              chan struct{} // closed when no one is watching any more, see alone
-	lost              atomic.Bool   // whether output was written that no one reads
-	reach             time.Duration // time that a server may take to report the workers behind it, before it is shown as given
-	// report replaces the reader of Nsight Systems reports in tests.
+	left              chan struct{} // closed when the user is gone, see alone
+	lost              atomic.Bool   // output was written that no one reads
+	reach             time.Duration // longest time to wait for a router's list of workers
+	// report is the reader of Nsight Systems reports. Tests replace it.
 	report kineto.ReadFile
 }
 
@@ -65,15 +65,15 @@ func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
 	return e
 }
 
-// usageError is a mistake of the user's in flags or arguments.
+// usageError is a mistake of the user in flags or arguments.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errRegression ends a comparison that found a regression which --fail-on forbids.
+// errRegression is returned by a comparison that found a regression which --fail-on forbids.
 var errRegression = errors.New("a regression was found")
 
-// root is the tree of verbs; kong reads flags and help from the tags.
+// root is the tree of verbs. kong reads the flags and the help from the struct tags.
 type root struct {
 	Demo demoCmd `cmd:"" group:"See it" help:"See it work: serve, load, record, merge, explain."`
 
@@ -123,7 +123,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e.cancel = cancel
 	signals, aside := e.listen()
 	defer func() {
-		if ctx.Err() == nil { // after a signal, a copy of it must not kill the process while it exits
+		if ctx.Err() == nil { // after a signal, a copy of the signal must not kill the exiting process
 			aside()
 		}
 	}()
@@ -134,7 +134,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (e *env) main(ctx context.Context, args []string) (status int) {
-	// kong exits from deep inside for --help. A panic carries its status back here, so that Main always returns.
+	// exit is the value of a panic that carries an exit status to Main. kong calls its exit function for --help from
+	// within the parser; with the panic, Main always returns.
 	type exit int
 	defer func() {
 		if r := recover(); r != nil {
@@ -152,7 +153,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		kong.Vars{"version": "stepscope " + release()}, kong.Help(func(_ kong.HelpOptions, k *kong.Context) error { return e.help(k, false) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e), kong.Resolvers(e), values)
 	if err != nil {
-		panic(err) // a struct tag of our own verbs is invalid
+		panic(err) // a struct tag of a verb is invalid
 	}
 	args, e.verb, err = expand(parser.Model.Node, args)
 	if err != nil {
@@ -165,7 +166,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		if errors.As(err, &setting) {
 			return e.exit(ctx, usageError(setting))
 		}
-		// kong quotes a missing argument: expected "<path> ...".
+		// kong's message quotes the name of a missing argument: expected "<path> ...".
 		text := err.Error()
 		if rest, ok := strings.CutPrefix(text, "expected \""); ok {
 			text = "missing " + strings.ReplaceAll(rest, "\"", "")
@@ -182,12 +183,12 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	return e.exit(ctx, cmd.Run())
 }
 
-// given reports whether a flag is on the command line, whatever its default is.
+// given reports whether the command line contains a flag, regardless of the flag's default.
 func given(k *kong.Context, name string) bool {
 	return slices.ContainsFunc(k.Args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
 }
 
-// exit turns a verb's error into text and an exit status.
+// exit prints the error of a verb and returns the exit status for it.
 func (e *env) exit(ctx context.Context, err error) int {
 	var usage usageError
 	var unknown *set.IDError

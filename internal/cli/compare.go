@@ -94,7 +94,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return report.Compared(result, o) }, result.Refused)
 }
 
-// check refuses flags that contradict each other.
+// check rejects flags that contradict each other.
 func (c *compareCmd) check() (err error) {
 	if c.limits, err = gate.Parse(c.FailOn); err != nil {
 		return usagef("--fail-on %v", err)
@@ -148,20 +148,20 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 	return explain.Compare(a.Traces, b.Traces, opt)
 }
 
-// tables returns the options of tables on stdout.
+// tables returns the options for tables on stdout.
 func (c *compareCmd) tables(e *env) report.Options {
 	o := c.displayFlags.tables(e)
 	o.Full = c.Full
 	return o
 }
 
-// show writes a comparison in the requested form. view returns it with as many tables as the options ask for; asJSON is
-// its JSON form. The error, and so the exit status, follows --fail-on.
+// show writes a comparison in the requested form. view returns the comparison with the tables that the options request.
+// asJSON is the JSON form of the comparison. The returned error, and so the exit status, depends on --fail-on.
 func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.Comparison, refused bool) (err error) {
 	o := c.tables(e)
 	v := view(o)
 	o.Full = true
-	whole := view(o) // the page can be searched and folded
+	whole := view(o) // the page contains all tables, since it can be searched and folded
 	switch {
 	case c.HTML == "-":
 		err = whole.HTML(e.data())
@@ -191,7 +191,7 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 	return nil
 }
 
-// rankLabel returns the label of a rank in reports, such as TP02, for common spellings such as tp2.
+// rankLabel converts common spellings of a rank, such as tp2, to the label that reports use, such as TP02.
 func rankLabel(s string) string {
 	s = strings.TrimSpace(s)
 	if r, ok := trace.ParseRank(strings.ToUpper(s)); ok {
@@ -200,7 +200,7 @@ func rankLabel(s string) string {
 	return s
 }
 
-// sides returns the inputs of A and B; B has no paths if it is the same as A.
+// sides returns the inputs of A and B. If B is the same as A, the input of B has no paths.
 func (c *compareCmd) sides() (a, b inputFlags, err error) {
 	a = inputFlags{Paths: []string{c.A}}
 	if c.B != "" {

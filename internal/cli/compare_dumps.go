@@ -16,10 +16,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// largestDump bounds the files that are inspected, in bytes; no performance dump is nearly as large.
+// largestDump is the maximum size, in bytes, of files that are inspected. Performance dumps are much smaller.
 const largestDump = 8 << 20
 
-// perfDump reports whether a file looks like a performance dump, even a broken one.
+// perfDump reports whether a file looks like a performance dump, even if the dump is malformed.
 func perfDump(path string) bool {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() || st.Size() > largestDump || filepath.Ext(path) == ".gz" {
@@ -31,8 +31,8 @@ func perfDump(path string) bool {
 		!bytes.Contains(text, []byte(`"traceEvents"`))
 }
 
-// dumpFiles returns the performance dumps that an argument names: one file, several separated by commas, or all files
-// of a directory without traces.
+// dumpFiles returns the performance dumps that an argument names. The argument is one file, several files separated by
+// commas, or a directory without traces, all files of which are dumps.
 func dumpFiles(ref string) []string {
 	st, err := os.Stat(ref)
 	switch {
@@ -52,7 +52,7 @@ func dumpFiles(ref string) []string {
 			of := dumpFiles(part)
 			found = found || len(of) > 0
 			if len(of) == 0 && part != "" {
-				of = []string{part} // its reader reports the error
+				of = []string{part} // the reader of the file reports the error
 			}
 			files = append(files, of...)
 		}
@@ -65,7 +65,7 @@ func dumpFiles(ref string) []string {
 	return nil
 }
 
-// dumpSides reads the arguments if they are performance dumps, otherwise it returns nil.
+// dumpSides reads the arguments if they are performance dumps. Otherwise it returns nil.
 func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 	refs := slices.DeleteFunc(append([]string{c.A, c.B}, c.More...), func(ref string) bool { return ref == "" })
 	var files [][]string
@@ -109,7 +109,7 @@ func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 	return sides, nil
 }
 
-// compareDumps compares performance dumps with those of the first side, and judges them.
+// compareDumps compares the performance dumps of each side with those of the first side, and applies --fail-on.
 func (c *compareCmd) compareDumps(e *env, sides []dumps.Side) error {
 	for _, f := range []struct {
 		on   bool

@@ -14,9 +14,9 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// named opens the run that an argument names, see runs.Named.
+// named opens the run that an argument names; see runs.Named.
 func (p *runPlace) named(ref string) (*runs.Run, error) {
-	root, _ := p.root() // without a home for runs, their directories can still be given
+	root, _ := p.root() // without a home for runs, a run can still be given by its directory
 	run, err := runs.Named(root, ref)
 	return run, notFound(err)
 }
@@ -36,7 +36,7 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	}
 	switch {
 	case !benchmarked(a) && !benchmarked(b):
-		// Runs with only traces are captures.
+		// Runs that have only traces count as captures.
 		for _, side := range []struct {
 			path *string
 			run  *runs.Run
@@ -86,13 +86,14 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	return a, b, nil
 }
 
-// runsCompared is the JSON form of a comparison of runs; it has captures if both runs do.
+// runsCompared is the JSON form of a comparison of runs. It includes a comparison of captures if both runs have
+// captures.
 type runsCompared struct {
 	*bench.Comparison
 	Captures *result.Comparison `json:"captures,omitempty"`
 }
 
-// compareRuns compares two benchmarks, and their captures if both have some.
+// compareRuns compares two benchmarks, and also their captures if both have captures.
 func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) error {
 	if err := c.limits.Check(bench.LimitNames(a.Batched())); err != nil {
 		return usagef("--fail-on %v", err)
@@ -131,7 +132,7 @@ func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) er
 	}, loads.Refused)
 }
 
-// traceDirs returns the number of directories with traces of a run, one per server.
+// traceDirs returns the number of directories of a run that contain traces. There is one such directory per server.
 func traceDirs(r *runs.Run) int {
 	dirs := map[string]bool{}
 	for _, path := range r.Traces() {

@@ -47,10 +47,10 @@ type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:""`
 }
 
-// files is the completion that asks the shell for file names.
+// files is the completion that makes the shell complete file names.
 const files = ":files"
 
-// oneOf lists the values of flags without a kong enumeration, because the package that reads them checks them.
+// oneOf lists the valid values of flags for which kong has no enumeration, because another package checks the values.
 var oneOf = map[string][]string{
 	"bench serving --backend":      slices.Sorted(maps.Keys(load.Backends)),
 	"bench serving --dataset-name": workload.Datasets,
@@ -61,7 +61,7 @@ var oneOf = map[string][]string{
 	"trace export --format":        {string(export.Parquet), string(export.CSV), string(export.SQLite)},
 }
 
-// Run prints each word that can replace the last one, and its help after a tab.
+// Run prints each word that can replace the last word of the command line. A tab and the help of the word follow.
 func (c *completeCmd) Run(e *env, k *kong.Context) error {
 	words := slices.Clone(c.Words)
 	if len(words) > 0 && words[0] == "--" {
@@ -75,9 +75,9 @@ func (c *completeCmd) Run(e *env, k *kong.Context) error {
 	return nil
 }
 
-// next parses the words as expand does, and lists the completions of the last one. bash passes "=" as a separate word.
+// next parses the words as expand does, and lists the completions of the last word. bash passes "=" as a separate word.
 func next(node *kong.Node, words []string) (lines []string) {
-	var flag *kong.Flag // the flag whose value comes next
+	var flag *kong.Flag // flag whose value is the next word
 	arguments := 0
 	word := ""
 	for i, w := range words {
@@ -157,7 +157,8 @@ func next(node *kong.Node, words []string) (lines []string) {
 	return lines
 }
 
-// flagWithValue returns the flag that a word names if the next word is its value, or nil.
+// flagWithValue returns the flag that a word names if the next word is the value of that flag. Otherwise it returns
+// nil.
 func flagWithValue(node *kong.Node, word string) *kong.Flag {
 	var flag *kong.Flag
 	var err error

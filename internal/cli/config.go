@@ -11,11 +11,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// configFile is the value of --config. For generate, as in SGLang, it is a file with values of its flags in snake case,
-// as YAML or JSON (a subset of YAML); flags on the command line override it. For other verbs it is the settings file.
+// configFile is the value of --config. For the verb generate, it is a file with values of generate's flags, as in
+// SGLang. The keys are the flag names in snake case, and the format is YAML or JSON (a subset of YAML). Flags on the
+// command line override the file. For other verbs, configFile is the settings file.
 type configFile string
 
-// BeforeResolve takes the values of flags that are not given from the file.
+// BeforeResolve sets the flags that are not on the command line to the values in the file.
 func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path, e *env) error {
 	path, _ := k.FlagValue(trace.Flag).(configFile)
 	if path == "" || e.verb != "generate" {
@@ -52,7 +53,7 @@ func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path, e *env) err
 	return nil
 }
 
-// flagValue converts a value to the form that kong decodes: a list of texts for a list, a text for anything else.
+// flagValue converts a value to the form that kong decodes: a list of strings for a list, a string for any other value.
 func flagValue(v any) any {
 	switch v := v.(type) {
 	case nil:
@@ -67,7 +68,8 @@ func flagValue(v any) any {
 	return fmt.Sprint(v)
 }
 
-// readYAML reads a file, or one byte more than the maximum size so that the parser rejects it.
+// readYAML reads a file. If the file is too large, readYAML reads only one byte more than the maximum size, so that the
+// parser rejects the text.
 func readYAML(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// noCUDARange explains why -c cudaProfilerApi records nothing.
+// noCUDARange explains why nsys -c cudaProfilerApi records nothing.
 const noCUDARange = "stepscope serve has no GPU and never calls cudaProfilerStart, so no range can begin"
 
 // ownServer reports whether a command is stepscope serve.
@@ -17,7 +17,7 @@ func ownServer(command []string) bool {
 	return len(command) > 1 && filepath.Base(command[0]) == "stepscope" && slices.Contains(command[1:], "serve")
 }
 
-// waitsForCUDA reports whether a command line runs nsys so that it records from cudaProfilerStart on.
+// waitsForCUDA reports whether a command line runs nsys in such a way that nsys starts recording at cudaProfilerStart.
 func waitsForCUDA(args []string) bool {
 	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "nsys") {
 		return false
@@ -34,8 +34,8 @@ func waitsForCUDA(args []string) bool {
 	return false
 }
 
-// underCUDARange reports whether this process runs under an nsys that waits for a CUDA profiler range. It finds its
-// ancestors in /proc, so it works only on Linux.
+// underCUDARange reports whether this process runs under an nsys that waits for a CUDA profiler range. It finds the
+// ancestors of this process in /proc, so it works only on Linux.
 func underCUDARange() bool {
 	for pid, n := os.Getppid(), 0; pid > 1 && n < 6; n++ {
 		dir := filepath.Join("/proc", strconv.Itoa(pid))

@@ -70,7 +70,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	job := cut.Job{Window: w, Merge: c.Merge}
 	if c.Redact {
 		job.Redact = redact.Here(c.KeepNames)
-		missing = nil // paths of this machine, printed only on stderr
+		missing = nil // the paths are those of this machine, so they are printed only on stderr
 	}
 	window := text.Set
 	out, err := c.place(&job, window, filepath.Dir(found.Files[0].Path))
@@ -110,7 +110,8 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	return c.report(e, results, job.Redact)
 }
 
-// place returns the file to write or, for several ranks, the directory. It is called before the work begins.
+// place returns the file to which the result is written, or the directory if there are several ranks. It is called
+// before the work begins.
 func (c *cutCmd) place(job *cut.Job, window set.Set, dir string) (string, error) {
 	n := len(window.Files)
 	switch {
@@ -191,7 +192,8 @@ func (c *cutCmd) window() (w cut.Window, err error) {
 	return w, nil
 }
 
-// moment parses a time since the start of the trace or a date and time. A bare number is in seconds.
+// moment parses a time: a duration since the start of the trace, or a date and time. A number without a unit is in
+// seconds.
 func moment(flag, s string) (cut.Time, error) {
 	if s == "" {
 		return cut.Time{Open: true}, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// demoCmd is "demo", the main task on the embedded engine.
+// demoCmd is "demo", which shows stepscope's main task with the embedded engine.
 type demoCmd struct {
 	SlowRank int    `name:"slow-rank" default:"-1" help:"Make this rank late (0 to 3), to see stepscope find it."`
 	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Cause of the delay: work (more kernels, the default), device (slower kernels), host (late launches)."`
@@ -35,7 +35,7 @@ func (c *demoCmd) Run(ctx context.Context, e *env) error {
 	if c.Cause != "" && c.SlowRank < 0 {
 		return usagef("--cause %s: give the late rank with --slow-rank", c.Cause)
 	}
-	if c.NoStore { // the demo itself reads the results
+	if c.NoStore { // the demo needs a directory, since it reads the stored results
 		dir, remove, err := atomicfile.TempDir("stepscope-demo-")
 		if err != nil {
 			return err
@@ -54,6 +54,6 @@ func (c *demoCmd) Run(ctx context.Context, e *env) error {
 	}
 	d := demo.Demo{SlowRank: c.SlowRank, Cause: c.Cause, Run: run, Gone: c.NoStore, Program: howCalled(), Watch: watch, Version: release(), Out: e.stdout, Say: e.Console, Show: e.tables()}
 	err = d.Do(ctx)
-	run.Finish(runs.Failed, err) // unless it has finished
+	run.Finish(runs.Failed, err) // no effect if the run has already finished
 	return err
 }

@@ -26,7 +26,7 @@ type exportCmd struct {
 	JSON   bool   `name:"json" help:"Print a summary of the work as JSON."`
 }
 
-// Help returns the end of the help text, with examples of using the result.
+// Help returns the end of the verb's help text, which has examples of how to use the result.
 func (c *exportCmd) Help() string {
 	return `Each row is a span with its rank, step, category, kernel class, times in ns and other attributes.
 
@@ -125,7 +125,7 @@ func (c *exportCmd) format() (export.Format, error) {
 	return f, nil
 }
 
-// exportNotes prints on stderr the gaps of the table and its doubtful values.
+// exportNotes prints the gaps and the doubtful values of the table to stderr.
 func (e *env) exportNotes(res *export.Result, window *set.Set) {
 	for _, f := range res.Failed {
 		e.Warn("%s: %s", f.File, f.Reason)

@@ -9,10 +9,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// foreignFlag is the hidden flag that collects the flags of SGLang's server which have no effect here.
+// foreignFlag is the hidden flag that collects those flags of SGLang's server that have no effect in stepscope.
 const foreignFlag = "foreign-flag"
 
-// foreign is embedded by verbs that accept the command lines of SGLang's server.
+// foreign is embedded in the structs of verbs that accept the command lines of SGLang's server.
 type foreign struct {
 	Names []string `name:"foreign-flag" sep:"none" hidden:""`
 }
@@ -24,7 +24,7 @@ func (f *foreign) sayForeign(e *env) {
 	}
 }
 
-// line returns that line, or "" without such flags.
+// line returns the line that sayForeign prints, or "" if no flags were ignored.
 func (f *foreign) line() string {
 	if len(f.Names) == 0 {
 		return ""
@@ -32,8 +32,8 @@ func (f *foreign) line() string {
 	return strings.Join(f.Names, ", ") + ": ignored (flags of SGLang's server without effect here)"
 }
 
-// takeForeign removes a flag of SGLang's server and its values from the beginning of args, if the verb accepts such
-// flags and has none of that name. taken is the number of arguments, 0 if there is no such flag.
+// takeForeign checks whether args begins with a flag of SGLang's server that the verb accepts but does not itself have.
+// If so, it returns the name of the flag. taken is the number of arguments that the flag and its values occupy, or 0.
 func takeForeign(n *kong.Node, args []string) (name string, taken int, err error) {
 	given, value, hasValue := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
 	given = strings.ReplaceAll(given, "_", "-")

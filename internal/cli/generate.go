@@ -46,7 +46,8 @@ type generateCmd struct {
 	AllStages    bool   `name:"profile-all-stages" help:"With --profile: record all stages."`
 	PerfDump     string `name:"perf-dump-path" placeholder:"FILE" help:"Write times of stages and steps as SGLang's JSON report."`
 
-	// Accepted because SGLang's command lines contain them; other values ask for features that are missing here.
+	// These flags are accepted because SGLang's command lines contain them. Other values than the accepted ones would
+	// request features that stepscope lacks.
 	SaveOutput bool   `name:"save-output" hidden:""`
 	Frames     int    `name:"num-frames" default:"1" hidden:""`
 	FPS        int    `name:"fps" hidden:""`
@@ -55,7 +56,7 @@ type generateCmd struct {
 	Debug      bool   `name:"debug" hidden:""`
 }
 
-// presets returns the sizes selected by name.
+// presets returns the sizes that the user has selected by name.
 func (c *generateCmd) presets() (out []pictures.Size) {
 	for _, p := range []struct {
 		asked bool
@@ -162,7 +163,7 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 	return j, nil
 }
 
-// profileDir returns the directory where SGLang's diffusion programs write traces.
+// profileDir returns the directory to which SGLang's diffusion programs write traces.
 func profileDir() string {
 	for _, name := range []string{"SGLANG_DIFFUSION_TORCH_PROFILER_DIR", "SGLANG_TORCH_PROFILER_DIR"} {
 		if dir := os.Getenv(name); dir != "" {

@@ -12,17 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// The width of help in columns: when not on a terminal, and at most, since long lines are hard to read.
+// Widths of the help in columns: the width when stdout is not a terminal, and the maximum width, since long lines are
+// hard to read.
 const (
 	helpWidth  = 80
 	widestHelp = 100
-	widestFlag = 26 // left column: flags and their values
+	widestFlag = 26 // width of the left column, which has the flags and their values
 )
 
 // helpAllFlag is --help-all.
 type helpAllFlag bool
 
-// BeforeReset prints the help before anything else is validated, as --help does.
+// BeforeReset prints the help before the command line is validated, as --help does.
 func (helpAllFlag) BeforeReset(k *kong.Context, e *env) error {
 	err := e.help(k, true)
 	k.Exit(exitOK)
@@ -35,7 +36,8 @@ type page struct {
 	width int
 }
 
-// help prints the list of verbs, or the help of one verb with its common flags or all of them.
+// help prints the list of verbs, or the help of one verb. The help of a verb contains the common flags, or all flags if
+// all is set.
 func (e *env) help(k *kong.Context, all bool) error {
 	p := &page{width: helpWidth}
 	if w := e.tables().Width; w > 0 {
@@ -76,7 +78,7 @@ func (p *page) verbs(at *kong.Node) {
 	}
 }
 
-// groupOf returns the heading of a verb in the list: its own group, or that of its parent.
+// groupOf returns the heading of a verb in the list of verbs: the group of the verb, or the group of the verb's parent.
 func groupOf(n *kong.Node) string {
 	for ; n.Parent != nil; n = n.Parent {
 		if n.Group != nil {
@@ -137,15 +139,15 @@ type flagSection struct {
 	flags []*kong.Flag
 }
 
-// sectionsOf returns the flags of a verb: the common ones first, in the sections of the table common, then the others
-// by the groups of their structs.
+// sectionsOf returns the flags of a verb in sections. The common flags come first, in the sections of the table common.
+// The other flags follow, in the groups that their structs define.
 func sectionsOf(n *kong.Node) (out []flagSection) {
 	rest := slices.DeleteFunc(slices.Clone(n.Flags), func(f *kong.Flag) bool { return f.Hidden })
 	for _, s := range common[verbOf(n)] {
 		section := flagSection{title: s.title}
 		for name := range strings.FieldsSeq(s.flags) {
 			i := slices.IndexFunc(rest, func(f *kong.Flag) bool { return f.Name == name })
-			section.flags = append(section.flags, rest[i]) // TestHelpOfFlags checks the table
+			section.flags = append(section.flags, rest[i]) // TestHelpOfFlags checks that the table names existing flags
 			rest = slices.Delete(rest, i, i+1)
 		}
 		out = append(out, section)
@@ -175,7 +177,7 @@ func sectionsOf(n *kong.Node) (out []flagSection) {
 	return out
 }
 
-// flagText returns a flag as it is typed, with its other names if names is set.
+// flagText returns a flag as the user types it. If names is set, the text includes the flag's other names.
 func flagText(f *kong.Flag, names bool) string {
 	text := "--" + f.Name
 	if f.Short != 0 {
@@ -221,7 +223,7 @@ func valueText(f *kong.Flag) string {
 	return text
 }
 
-// flagHelp returns the help of a flag, with its default and its environment variables.
+// flagHelp returns the help of a flag, including the default value and the environment variables.
 func flagHelp(verb *kong.Node, f *kong.Flag) string {
 	text := f.Help
 	if !strings.Contains(text, "efault") && f.Default != "" && !f.IsBool() {
@@ -259,7 +261,7 @@ func (p *page) row(name, help string, wide int) {
 	}
 }
 
-// text writes wrapped paragraphs; indented lines, which are examples to type, stay whole.
+// text writes wrapped paragraphs. Indented lines are examples to type, so they are not wrapped.
 func (p *page) text(text string) {
 	var paragraph []string
 	flush := func() {

@@ -1,6 +1,6 @@
 package cli
 
-// tasks has an example for each heading in the list of verbs.
+// tasks contains an example command for each heading in the list of verbs.
 var tasks = map[string]string{
 	"See it":       "stepscope demo --slow-rank 1",
 	"Measure":      "stepscope bench serving --url URL --dataset-name random --num-prompts 20",
@@ -16,8 +16,8 @@ var tasks = map[string]string{
 // section is a section of a verb's common flags.
 type section struct{ title, flags string }
 
-// common has the flags that --help shows of verbs with many flags, in this order; --help-all shows the others after
-// them.
+// common contains, for each verb with many flags, the flags that --help shows, in this order. --help-all shows these
+// flags first, and then all other flags.
 var common = map[string][]section{
 	"bench serving": {
 		{"Server", "url backend api-key-file model tokenizer"},

@@ -11,27 +11,28 @@ import (
 	"time"
 )
 
-// An interrupt ends the context. A verb that only reads and computes has written nothing but hidden files by then: if
-// it does not react after a moment, these files are removed and the process ends. A verb that holds a window or
-// processes closes these first.
+// An interrupt ends the context of the verb. A verb that only reads and computes has then written only hidden files. If
+// such a verb does not end within a moment, the hidden files are removed and the process ends. A verb that has opened a
+// window or started processes first closes the window or ends the processes.
 //
-// SIGINT and SIGTERM are interrupts. So is the loss of the user: SIGHUP, as after a lost SSH session, unless nohup
-// ignores it, and a write to stdout or stderr that no one reads any more, as under | head -1. This loss counts only
-// once, because terminals and shells both send SIGHUP.
+// SIGINT and SIGTERM are interrupts. The loss of the user is an interrupt, too. It has two forms: SIGHUP, for example
+// after a lost SSH session, unless nohup makes the process ignore it; and a write to stdout or stderr when no one reads
+// them any more, for example with | head -1. The loss counts only once, because terminals and shells both send SIGHUP.
 
 const (
-	// sentTwice is how long after a signal the same signal counts as a copy: timeout(1) sends it to the process and
-	// then to its group.
+	// sentTwice is the time after a signal in which the same signal counts as a copy. timeout(1) sends a signal first
+	// to the process and then to its process group.
 	sentTwice = 250 * time.Millisecond
-	// grace is how long a verb that only reads may take to end by itself, and tidy how long removing its files may
-	// take.
+	// grace is the time that a verb which only reads may take to end by itself. tidy is the time that removing the
+	// verb's files may take.
 	grace, tidy = 400 * time.Millisecond, 300 * time.Millisecond
-	// holdLimit is how long closing held resources may take, and holdSay after how long the user is informed.
+	// holdLimit is the time that closing windows and processes may take. holdSay is the delay after which the user is
+	// informed that this is in progress.
 	holdLimit, holdSay = 30 * time.Second, time.Second
 )
 
-// held lists, by the start of the verb, the work that the verb waits for once it is interrupted. "" marks verbs that
-// handle signals and time limits themselves.
+// held lists, by the beginning of a verb's name, the work for which the verb waits after an interrupt. "" marks verbs
+// that handle signals and time limits themselves.
 var held = []struct{ verb, what string }{
 	{"serve", ""}, {"route", ""}, {"nsys run", ""}, {"job", ""}, {"bench mock", ""},
 	{"nsys start", "nsys, which writes its report and may go on with it"}, {"nsys stop", "nsys, which writes its report and may go on with it"},
@@ -39,10 +40,10 @@ var held = []struct{ verb, what string }{
 	{"bench", "the load to end and its window to be written"}, {"send", "the server"}, {"generate", "the pipeline to write its window"},
 }
 
-// hold registers work to finish on an interrupt, in the words of held.
+// hold registers work that must be finished after an interrupt. what describes the work, as in held.
 func (e *env) hold(what string) { e.holds.Store(&what) }
 
-// holdBy registers it by the verb's name.
+// holdBy registers the work that held lists for the verb.
 func (e *env) holdBy(verb string) {
 	for _, h := range held {
 		if verb == h.verb || strings.HasPrefix(verb, h.verb+" ") {
@@ -52,12 +53,13 @@ func (e *env) holdBy(verb string) {
 	}
 }
 
-// listen turns signals into interrupts. aside restores the default effect of SIGINT and SIGTERM.
+// listen starts receiving signals as interrupts. aside restores the default effect of SIGINT and SIGTERM.
 func (e *env) listen() (signals <-chan os.Signal, aside func()) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
-	// Without this, a write to a closed pipe ends a Go program at once. Closed sockets also raise SIGPIPE, so the
-	// writers of stdout and stderr detect the closed pipe instead.
+	// Without this call, a write to a closed stdout or stderr would end the program at once. The signal itself is
+	// ignored, because closed sockets raise SIGPIPE, too. The writers of stdout and stderr detect the closed pipe
+	// instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if !signal.Ignored(syscall.SIGHUP) {
 		hangup := make(chan os.Signal, 1)
@@ -70,11 +72,11 @@ func (e *env) listen() (signals <-chan os.Signal, aside func()) {
 	return told, func() { signal.Stop(told) }
 }
 
-// alone records that no one is watching any more.
+// alone records that the user is gone.
 func (e *env) alone() { e.leave.Do(func() { close(e.left) }) }
 
-// unread records that no one reads the output any more, nor the reason why the verb ends. The writer sees its context
-// end.
+// unread records that no one reads the output any more. The reason why the verb ends is not printed, since no one would
+// read it. The verb only sees its context end.
 func (e *env) unread() {
 	e.interrupted.Do(func() {})
 	e.lost.Store(true)
@@ -82,7 +84,7 @@ func (e *env) unread() {
 	e.cancel()
 }
 
-// outlet wraps stdout or stderr and detects that no one reads it.
+// outlet wraps stdout or stderr and detects that no one reads the stream any more.
 type outlet struct {
 	io.Writer
 	e *env
@@ -96,8 +98,8 @@ func (o outlet) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interrupts ends the verb on a signal: cancel ends its context, aside restores the default effect of signals, abandon
-// removes unfinished files, and exit ends the process unless the verb has finished.
+// interrupts ends the verb on a signal. cancel ends the context of the verb, aside restores the default effect of
+// signals, and abandon removes unfinished files. exit ends the process, unless the verb has finished.
 func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, cancel, aside, abandon func(), exit func(status int)) {
 	select {
 	case <-signals:
@@ -122,7 +124,7 @@ func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, can
 		case <-time.After(grace - sentTwice):
 		}
 		done := make(chan struct{})
-		go func() { // abandoned if it takes too long (an unread pipe, a hanging disk)
+		go func() { // not waited for if it takes too long (an unread pipe, a hanging disk)
 			abandon()
 			e.sayInterrupted()
 			close(done)
@@ -162,8 +164,9 @@ func (e *env) sayInterrupted() {
 	})
 }
 
-// hurry returns a channel that the second signal closes, after the one that ended ctx: a server then abandons the
-// requests that it waits for, and writes its recordings. The third signal has its default effect.
+// hurry returns a channel that is closed by the second signal, that is, by the next signal after the one that ended
+// ctx. A server then abandons the requests for which it waits, and writes its recordings. The third signal has its
+// default effect.
 func hurry(ctx context.Context) <-chan struct{} {
 	out := make(chan struct{})
 	context.AfterFunc(ctx, func() {

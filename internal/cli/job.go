@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// jobCmd groups the verbs on jobs.
+// jobCmd groups the verbs that work on jobs.
 type jobCmd struct {
 	Apply    jobApplyCmd    `cmd:"" help:"Run a job: serve, load, record, gather, explain."`
 	Status   jobStatusCmd   `cmd:"" help:"List jobs, or show the progress of one."`
@@ -18,7 +18,7 @@ type jobCmd struct {
 	Validate jobValidateCmd `cmd:"" help:"Report all problems of job files, by line."`
 	Schema   jobSchemaCmd   `cmd:"" help:"Print a JSON schema of job files, for editors."`
 
-	// Verbs that run on the nodes of a job.
+	// Hidden verbs that run on the nodes of a job.
 	Conduct jobConductCmd `cmd:"" hidden:""`
 	Prepare jobPrepareCmd `cmd:"" hidden:""`
 	Pack    jobPackCmd    `cmd:"" hidden:""`
@@ -26,7 +26,7 @@ type jobCmd struct {
 	Attend  jobAttendCmd  `cmd:"" hidden:""`
 }
 
-// clusterFlag selects the cluster file, with the aliases and defaults of jobs.
+// clusterFlag selects the cluster file, which has the aliases and the default values for jobs.
 type clusterFlag struct {
 	Cluster string `name:"cluster" placeholder:"FILE" help:"The cluster's srtslurm.yaml (default: SRTSLURM_CONFIG, else that of the working directory or the two directories above it)."`
 }
@@ -122,7 +122,7 @@ func (c *jobValidateCmd) Run(e *env) error {
 	return fmt.Errorf("%d of %d files are not valid jobs", wrong, len(c.Files))
 }
 
-// checkJob checks a file and each job of its sweep. Without a cluster file it leaves aliases unresolved.
+// checkJob checks a job file and each job of the file's sweep. Without a cluster file, aliases remain unresolved.
 func checkJob(path string, cluster *spec.Cluster) (check jobCheck, err error) {
 	text, err := readYAML(path)
 	if err != nil {
@@ -136,7 +136,7 @@ func checkJob(path string, cluster *spec.Cluster) (check jobCheck, err error) {
 	return check, err
 }
 
-// checkText checks the text of a job file, and returns the jobs of its sweep, each resolved.
+// checkText checks the text of a job file, and returns the resolved jobs of the file's sweep.
 func checkText(name string, text []byte, resolve func(*spec.Job) error) (check jobCheck, variants []spec.Variant, err error) {
 	check = jobCheck{File: name, Jobs: []string{}, Problems: []spec.Note{}, Notes: []spec.Note{}}
 	_, notes, err := spec.Parse(name, text)
@@ -156,7 +156,7 @@ func checkText(name string, text []byte, resolve func(*spec.Job) error) (check j
 		problems, notes := servedFlags(v.Job)
 		check.Problems = append(check.Problems, problems...)
 		for _, n := range notes {
-			if !slices.Contains(check.Notes, n) { // jobs of a sweep have most of their flags in common
+			if !slices.Contains(check.Notes, n) { // the jobs of a sweep produce mostly the same notes
 				check.Notes = append(check.Notes, n)
 			}
 		}
@@ -172,7 +172,7 @@ func checkText(name string, text []byte, resolve func(*spec.Job) error) (check j
 	return check, variants, nil
 }
 
-// problems keeps the problems of an error; it returns errors of other kinds.
+// problems adds the problems in err to c. It returns err if err is of another type.
 func (c *jobCheck) problems(err error) error {
 	var all spec.Problems
 	if !errors.As(err, &all) {

@@ -101,7 +101,7 @@ func (c *jobApplyCmd) Run(ctx context.Context, e *env) error {
 	return c.one(ctx, e, variants[0].Job, cluster, root)
 }
 
-// one runs a job, or prints its plan.
+// one runs one job, or prints the plan of the job.
 func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spec.Cluster, root string) error {
 	p, o := c.plan(j, cluster, root)
 	if c.DryRun {
@@ -139,7 +139,7 @@ func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*jo
 	return p, c.slurm(j, cluster, root)
 }
 
-// where returns where the jobs are run.
+// where returns where the jobs run: in this process, in the current allocation, or as Slurm jobs.
 func (c *jobApplyCmd) where() place {
 	if c.On == "local" {
 		return local
@@ -153,8 +153,8 @@ func (c *jobApplyCmd) where() place {
 type place int
 
 const (
-	local      place = iota // in this process, all on this machine
-	allocated               // in this process, on nodes of the current allocation
+	local      place = iota // in this process, with all tasks on this machine
+	allocated               // in this process, with tasks on nodes of the current allocation
 	submitting              // as Slurm jobs
 )
 
@@ -183,10 +183,10 @@ func (c *jobApplyCmd) read(e *env, cluster *spec.Cluster) ([]spec.Variant, error
 	return variants, nil
 }
 
-// slurm returns the options for Slurm beyond the plan. The embedded server uses no GPUs.
+// slurm returns the Slurm options that are not part of the plan. Jobs with the embedded server request no GPUs.
 func (c *jobApplyCmd) slurm(j *spec.Job, cluster *spec.Cluster, root string) job.Slurm {
 	runDir := c.RunDir
-	if abs, err := filepath.Abs(runDir); runDir != "" && err == nil { // the script runs in another directory
+	if abs, err := filepath.Abs(runDir); runDir != "" && err == nil { // the batch script runs in another directory
 		runDir = abs
 	}
 	o := job.Slurm{Root: root, Ready: c.Ready, Interface: c.Interface, RunDir: runDir, At: time.Now(), GPUs: j.Backend.Type != spec.StepScope, Follow: !c.Detach, Token: rand.Text()}
@@ -225,7 +225,8 @@ func (c *jobApplyCmd) here(ctx context.Context, p *job.Plan, o *job.Slurm, nodes
 	return conduct(ctx, say, p, k, id, dir, on, "", &c.conductFlags)
 }
 
-// conduct runs a job in its first process. token is the submitter's, if another process keeps the job's runs.
+// conduct runs a job; it is called in the first process of the job. token is the token of the submitting process, if
+// that process stores the job's runs.
 func conduct(ctx context.Context, say func(string), p *job.Plan, k job.Carrier, id, dir, on, token string, f *conductFlags) (*job.State, error) {
 	root, err := f.root()
 	if err != nil {
@@ -244,7 +245,7 @@ func conduct(ctx context.Context, say func(string), p *job.Plan, k job.Carrier, 
 	r.Log = func(line string) {
 		line = time.Now().Format("15:04:05 ") + line
 		say(line)
-		if on != "slurm" { // under Slurm, the output of the batch script goes there
+		if on != "slurm" { // under Slurm, the output of the batch script already goes to the log
 			fmt.Fprintln(log, line)
 		}
 	}
@@ -265,7 +266,7 @@ func outcome(e *env, s *job.State, asJSON bool) error {
 	return nil
 }
 
-// submit hands the job to Slurm.
+// submit submits the job to Slurm.
 func (c *jobApplyCmd) submit(ctx context.Context, p *job.Plan, o *job.Slurm, say func(string)) (id, dir string, err error) {
 	if id, err = slurm.Submit(ctx, p.Script(*o)); err != nil {
 		return "", "", refused(err)
@@ -278,7 +279,7 @@ func (c *jobApplyCmd) submit(ctx context.Context, p *job.Plan, o *job.Slurm, say
 	return id, dir, nil
 }
 
-// follow submits a job to Slurm and follows it to its end; the state is nil if the job is detached.
+// follow submits a job to Slurm and follows it until it ends. With --detach, it returns a nil state after submitting.
 func (c *jobApplyCmd) follow(ctx context.Context, e *env, p *job.Plan, o *job.Slurm) (*job.State, error) {
 	id, dir, err := c.submit(ctx, p, o, e.Line)
 	if err != nil {
@@ -298,7 +299,7 @@ func (c *jobApplyCmd) follow(ctx context.Context, e *env, p *job.Plan, o *job.Sl
 	return s, c.keep(p, s)
 }
 
-// keep adds the runs of the job's loads to the user's runs, unless the job itself could.
+// keep adds the runs of the job's loads to the user's runs, unless the job itself has done so.
 func (c *jobApplyCmd) keep(p *job.Plan, s *job.State) error {
 	if len(s.Runs) > 0 {
 		return nil
@@ -310,7 +311,7 @@ func (c *jobApplyCmd) keep(p *job.Plan, s *job.State) error {
 	return s.Keep(p, root)
 }
 
-// refused adds advice about an option that this Slurm does not know.
+// refused adds advice to an error about an option that this version of Slurm does not know.
 func refused(err error) error {
 	if strings.Contains(err.Error(), "--segment") {
 		return fmt.Errorf("%w: this Slurm does not know that option; set use_segment_sbatch_directive: false in the cluster file", err)
@@ -318,7 +319,7 @@ func refused(err error) error {
 	return err
 }
 
-// jobConductCmd is the process that the batch script becomes.
+// jobConductCmd is the verb that the batch script execs to run the job.
 type jobConductCmd struct {
 	File   string `arg:"" help:"The resolved job file; - for stdin."`
 	Dir    string `name:"dir" required:"" help:"The job's directory."`
@@ -330,7 +331,7 @@ type jobConductCmd struct {
 	conductFlags
 }
 
-// Run runs the job as its first process.
+// Run runs the job.
 func (c *jobConductCmd) Run(ctx context.Context, e *env) error {
 	text, err := io.ReadAll(e.stdin)
 	if err != nil {
@@ -361,11 +362,11 @@ func (c *jobConductCmd) Run(ctx context.Context, e *env) error {
 	if !job.Shared(c.Dir, c.Token) {
 		job.Linger(context.WithoutCancel(ctx), c.Dir, c.Follow)
 	}
-	e.status = s.Status // the follower reports the outcome
+	e.status = s.Status // the process that follows the job reports the outcome
 	return nil
 }
 
-// jobPrepareCmd, jobPackCmd and jobAttendCmd run on nodes.
+// jobPrepareCmd, jobPackCmd and jobAttendCmd run on the nodes of a job.
 type jobPrepareCmd struct {
 	Dir       string `arg:""`
 	Token     string `arg:""`
@@ -396,7 +397,7 @@ type jobForgetCmd struct {
 	Token string `arg:""`
 }
 
-// Run removes the node's own directory of a job.
+// Run removes the directory of a job that the node does not share.
 func (c *jobForgetCmd) Run() error { return job.Forget(c.Dir, c.Token) }
 
 type jobAttendCmd struct {
@@ -404,7 +405,7 @@ type jobAttendCmd struct {
 	Token string `arg:""`
 }
 
-// Run follows the job on its node.
+// Run follows the job on the job's first node.
 func (c *jobAttendCmd) Run(ctx context.Context, e *env) error {
 	return job.Attend(ctx, c.Dir, c.Token, outlet{e.out, e}, outlet{e.errs, e})
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// servedFlags checks the flags of a job whose workers are the embedded server against those of "serve". Otherwise an
-// unknown flag or a refused value would only show when the worker starts. notes list the flags of SGLang's server
-// without effect, one note per role, in the words of its worker.
+// servedFlags checks the flags of a job whose workers are the embedded server against the flags of "serve". Without
+// this check, an unknown flag or a rejected value would be reported only when the worker starts. notes has one note per
+// role, which lists the flags of SGLang's server that have no effect. The notes have the same wording as the worker's
+// message.
 func servedFlags(j *spec.Job) (problems spec.Problems, notes []spec.Note) {
 	if j.Backend.Type != spec.StepScope {
 		return nil, nil
@@ -36,7 +37,8 @@ func servedFlags(j *spec.Job) (problems spec.Problems, notes []spec.Note) {
 	return problems, notes
 }
 
-// servedFlag checks a flag as serve's command line would. It returns the name of a flag without effect.
+// servedFlag checks a flag in the same way as the command line of serve. ignored is the name of the flag if it has no
+// effect.
 func servedFlag(f spec.Flag) (ignored string, err error) {
 	var tree struct {
 		Serve serveCmd `cmd:""`
@@ -44,7 +46,7 @@ func servedFlag(f spec.Flag) (ignored string, err error) {
 	exits := errors.New("it prints something and exits")
 	parser, err := kong.New(&tree, kong.Name("stepscope"), values, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) { panic(exits) }))
 	if err != nil {
-		panic(err) // a struct tag of our own verbs is invalid
+		panic(err) // a struct tag of a verb is invalid
 	}
 	if args := f.Args(); args == nil { // false: the flag is not set
 		if _, ok := launch.ForeignFlag(f.Key); ok {

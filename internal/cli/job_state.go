@@ -115,8 +115,8 @@ func (c *jobLogsCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// follow prints the job's own log until the job has ended. For a Slurm job it runs on the job's first node, which sends
-// its files if they are not here.
+// follow prints the log of the job until the job has ended. A Slurm job is followed through a step on the job's first
+// node. If this machine does not share the job's directory, the step also sends the files.
 func (c *jobLogsCmd) follow(ctx context.Context, e *env, s *job.State, over func() bool) error {
 	if s.On != "slurm" {
 		_, err := job.Follow(ctx, s.Dir, job.LogFile, e.data(), over)

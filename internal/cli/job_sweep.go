@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// cancelGrace is how long a job of an interrupted sweep may take to shut down.
+// cancelGrace is the time that a job of an interrupted sweep may take to shut down.
 const cancelGrace = 2 * time.Minute
 
 type jobSweepCmd struct {
@@ -44,7 +44,7 @@ func (c *jobSweepCmd) Run(e *env) error {
 	return compareSweep(e, s, c.JSON)
 }
 
-// compareSweep prints the comparison of a sweep and writes it into its directory.
+// compareSweep prints the comparison of a sweep's jobs and writes it to the directory of the sweep.
 func compareSweep(e *env, s *job.Sweep, asJSON bool) error {
 	if err := s.Write(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func compareSweep(e *env, s *job.Sweep, asJSON bool) error {
 	return nil
 }
 
-// sweepTable converts a sweep for reports.
+// sweepTable converts a sweep to the form that package report uses.
 func sweepTable(s *job.Sweep) *report.Sweep {
 	t := &report.Sweep{Name: s.Name, Began: s.Began, Parameters: s.Parameters}
 	for _, f := range job.Figures {
@@ -97,7 +97,8 @@ func sweepTable(s *job.Sweep) *report.Sweep {
 	return t
 }
 
-// sweep runs the jobs of a sweep, several at a time, and compares them, or prints their plans.
+// sweep runs the jobs of a sweep, several at a time, and compares the results. Alternatively it prints the plans of the
+// jobs.
 func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant, cluster *spec.Cluster, root string) error {
 	at := time.Now()
 	plans, orders := make([]*job.Plan, len(variants)), make([]job.Slurm, len(variants))
@@ -106,7 +107,7 @@ func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant
 		plans[i], orders[i] = c.plan(v.Job, cluster, root)
 		o := &orders[i]
 		o.At, o.Token, o.Dir = at, orders[0].Token, filepath.Join(root, job.SweepDir(v.Of, at), v.Name)
-		o.Exclusive = o.Exclusive || c.Parallel > 1 // two jobs on one node would share its ports and slow each other
+		o.Exclusive = o.Exclusive || c.Parallel > 1 // two jobs on one node would share ports and slow each other down
 		most, wants[i] = max(most, len(plans[i].Workers)), plans[i].Nodes
 	}
 	if c.DryRun {
@@ -135,7 +136,7 @@ func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant
 		return c.array(ctx, e, s, plans, orders)
 	}
 	job.Deal(ctx, wants, c.Parallel, nodes, func(i, seat int, nodes []string) {
-		v := &s.Jobs[i]                                                // used only by this goroutine
+		v := &s.Jobs[i]                                                // accessed only by this goroutine
 		short := strings.Join(strings.SplitN(v.Name, "_", 3)[:2], "_") // job_001
 		say := func(line string) { e.Line(short + " " + line) }
 		if c.On == "local" {
@@ -153,12 +154,12 @@ func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant
 	s.Look()
 	err = compareSweep(e, s, c.JSON)
 	if err == nil && e.status == 0 {
-		err = ctx.Err() // jobs that have not started did not fail
+		err = ctx.Err() // jobs that were not started have not failed
 	}
 	return err
 }
 
-// variant runs one job of a sweep. When ctx ends, the job ends and its files so far are collected.
+// variant runs one job of a sweep. When ctx ends, the job is ended and the existing files are collected.
 func (c *jobApplyCmd) variant(ctx context.Context, p *job.Plan, o *job.Slurm, nodes []string, say func(string)) (*job.State, error) {
 	if c.where() != submitting {
 		return c.here(ctx, p, o, nodes, say)
@@ -200,13 +201,13 @@ func (l *sayer) Write(p []byte) (int, error) {
 	}
 }
 
-// array submits all jobs of a sweep as one array, which Slurm schedules from then on.
+// array submits all jobs of a sweep as one job array. Slurm then schedules the jobs.
 func (c *jobApplyCmd) array(ctx context.Context, e *env, s *job.Sweep, plans []*job.Plan, orders []job.Slurm) error {
 	script, err := job.ArrayScript(s.Name, plans, orders, c.Parallel)
 	if err != nil {
 		return err
 	}
-	for i := range orders { // before a task starts and reads it
+	for i := range orders { // the token must exist before a task starts and reads it
 		if err := job.Announce(orders[i].Dir, orders[i].Token); err != nil {
 			return err
 		}

@@ -9,11 +9,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// longKey exceeds the length of any key, in bytes.
+// longKey is a number of bytes that no key exceeds.
 const longKey = 64 << 10
 
-// readKeys reads the files of the flags with the tag into, and assigns their content to the flags that the tag names.
-// Everyone on the machine can see a key on a command line. A file overrides the environment.
+// readKeys reads key files. A flag with the tag "into" names a file, and readKeys assigns the content of the file to
+// the flag that the tag names. Key files exist because everyone on the machine can see a key on a command line. A file
+// overrides the environment.
 func readKeys(flags []*kong.Flag) error {
 	byName := map[string]*kong.Flag{}
 	for _, f := range flags {
@@ -36,7 +37,7 @@ func readKeys(flags []*kong.Flag) error {
 	return nil
 }
 
-// readKey reads the first and only line of a file.
+// readKey reads the key from a file, which must consist of one line.
 func readKey(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

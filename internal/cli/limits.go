@@ -9,10 +9,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// hardly is a limit that is too high to mention.
+// hardly is the value from which on an upper limit is not mentioned in messages.
 const hardly = 1e6
 
-// checkLimits checks numbers against the tag limits of their flags: "1.." means 1 or more, "0..1" from 0 to 1.
+// checkLimits checks the values of numeric flags against the tag "limits" of the flag: "1.." means 1 or more, "0..1"
+// means from 0 to 1.
 func checkLimits(flags []*kong.Flag) error {
 	for _, f := range flags {
 		limits := f.Tag.Get("limits")
@@ -28,7 +29,7 @@ func checkLimits(flags []*kong.Flag) error {
 			}
 		}
 		if err != nil {
-			panic(err) // a struct tag of our own verbs is invalid
+			panic(err) // a struct tag of a verb is invalid
 		}
 		values := []reflect.Value{f.Target}
 		switch f.Target.Kind() {
@@ -37,7 +38,7 @@ func checkLimits(flags []*kong.Flag) error {
 			for i := range f.Target.Len() {
 				values = append(values, f.Target.Index(i))
 			}
-		case reflect.Pointer: // nil: it was not given
+		case reflect.Pointer: // nil: the flag was not given
 			if values[0] = f.Target.Elem(); f.Target.IsNil() {
 				continue
 			}
@@ -49,7 +50,7 @@ func checkLimits(flags []*kong.Flag) error {
 			} else {
 				n = float64(v.Int())
 			}
-			if !(n >= least && n <= most) { // NaN is neither
+			if !(n >= least && n <= most) { // written so that NaN is rejected
 				return usagef("--%s %v: give %s", f.Name, v, words)
 			}
 		}

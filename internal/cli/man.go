@@ -9,10 +9,10 @@ import (
 
 type manCmd struct{}
 
-// Run prints the manual page for man, which is the help of all verbs.
+// Run prints the manual page in the format of man. The page contains the help of all verbs.
 func (c *manCmd) Run(e *env, k *kong.Context) error {
 	var page strings.Builder
-	// .nh: do not hyphenate words, because values such as total_tokens are copied from the page.
+	// .nh disables hyphenation, because users copy values such as total_tokens from the page.
 	day, _, _ := strings.Cut(readBuild().Time, "T")
 	fmt.Fprintf(&page, ".TH STEPSCOPE 1 \"%s\" \"%s\"\n.nh\n.SH NAME\nstepscope \\- benchmarks, profiles and explains LLM serving\n", day, roff("stepscope "+release()))
 	page.WriteString(".SH SYNOPSIS\n.B stepscope\n.I VERB\n[\\fIflags\\fR]\n.SH DESCRIPTION\n")
@@ -34,7 +34,7 @@ func (c *manCmd) Run(e *env, k *kong.Context) error {
 	return err
 }
 
-// manText writes paragraphs; indented lines stay as they are.
+// manText writes paragraphs. Indented lines are not reformatted.
 func manText(page *strings.Builder, text string) {
 	asIs := false
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -59,7 +59,7 @@ func manText(page *strings.Builder, text string) {
 	}
 }
 
-// roff escapes text for groff: no line is a request, and dashes can be copied.
+// roff escapes text for groff, so that no line is interpreted as a request and dashes can be copied.
 func roff(text string) string {
 	text = strings.NewReplacer("\\", "\\e", "-", "\\-", "\n", " ").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

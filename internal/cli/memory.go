@@ -9,12 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// memoryFlags limits the memory of verbs that hold a whole window in memory.
+// memoryFlags limits the memory use of verbs that hold a whole window in memory.
 type memoryFlags struct {
 	MaxMemory string `placeholder:"BYTES" help:"Exit with an error if more memory than this is needed, such as 8GB (default: half of the machine's, or of the control group's)."`
 }
 
-// watch ends the program when it exceeds its memory limit; done stops watching.
+// watch starts watching the memory use, and ends the program when it exceeds the limit. done stops the watching.
 func (b *memoryFlags) watch(e *env) (done func(), err error) {
 	begin, err := b.watcher(e, nil)
 	if err != nil {
@@ -23,8 +23,8 @@ func (b *memoryFlags) watch(e *env) (done func(), err error) {
 	return begin(), nil
 }
 
-// watcher returns a function that begins the watching, for verbs that do other things first. abandon, if not nil, is
-// called before the program ends.
+// watcher returns a function that starts the watching, for verbs that have other work to do first. If abandon is not
+// nil, it is called before the program ends.
 func (b *memoryFlags) watcher(e *env, abandon func()) (begin func() (done func()), err error) {
 	limit := memory.Machine() / 2
 	if b.MaxMemory != "" {
@@ -32,15 +32,16 @@ func (b *memoryFlags) watcher(e *env, abandon func()) (begin func() (done func()
 			return nil, usagef("--max-memory %q: %v", b.MaxMemory, err)
 		}
 	}
-	if limit == 0 { // the size of the memory is unknown
+	if limit == 0 { // the memory size of the machine is unknown
 		return func() func() { return func() {} }, nil
 	}
 	return func() func() { return memory.Watch(limit, func() { over(e, limit, abandon) }) }, nil
 }
 
-// over ends the program because it exceeds the limit.
+// over ends the program after it has exceeded the memory limit.
 func over(e *env, limit int64, abandon func()) {
-	// The verb could not stop its work soon enough, and all files that it has written so far are hidden.
+	// The program ends without waiting for the verb, which could not stop soon enough. All files that the verb has
+	// written so far are hidden.
 	said := make(chan struct{})
 	go func() {
 		atomicfile.Abandon()

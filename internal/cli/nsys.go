@@ -20,12 +20,12 @@ type nsysCmd struct {
 	Stats    nsysStatsCmd    `cmd:"" help:"Print the summaries of nsys stats without nsys."`
 }
 
-// nsysTool selects the nsys to use.
+// nsysTool selects the nsys executable.
 type nsysTool struct {
 	Nsys string `name:"nsys" placeholder:"PATH" help:"The nsys to use (default: STEPSCOPE_NSYS, else that of PATH, else the newest in the usual places)."`
 }
 
-// seconds is a duration that may be given as a plain number of seconds, as in nsys.
+// seconds is a duration. As in nsys, the user may give it as a number of seconds without a unit.
 type seconds time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.

@@ -81,7 +81,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// reportPatience is how long nsys may take to write a report; a large trace takes minutes.
+// reportPatience is the time that nsys may take to write a report. A large trace takes minutes.
 const reportPatience = time.Hour
 
 func (c *nsysRunCmd) mode() nsys.Mode {
@@ -132,7 +132,7 @@ func (c *nsysRunCmd) check() error {
 	return nil
 }
 
-// output returns the absolute name of reports without the extension, or "" if none is given.
+// output returns the absolute file name of the reports without the extension, or "" if the user has given no name.
 func (c *nsysRunCmd) output() (string, error) {
 	if c.Output == "" {
 		return "", nil
@@ -163,7 +163,7 @@ func reportPath(name string) (string, error) {
 	if !strings.HasSuffix(path, nsys.Suffix) {
 		path += nsys.Suffix
 	}
-	// nsys would only fail at the end.
+	// nsys itself would report a directory that is not writable only at the end.
 	f, err := os.CreateTemp(filepath.Dir(path), ".stepscope-*")
 	if err != nil {
 		return "", fmt.Errorf("-o %s: a report cannot be written there: %w", name, errors.Unwrap(err))

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 )
 
-// nsysStatsCmd is "nsys stats". It prints nsys' own summaries without nsys and in constant memory.
+// nsysStatsCmd is "nsys stats". It computes the summaries of "nsys stats" without needing nsys, and in constant memory.
 type nsysStatsCmd struct {
 	Path    string   `arg:"" name:"report" help:"A .nsys-rep file or its .sqlite export."`
 	Reports []string `name:"report" short:"r" placeholder:"NAME,…" help:"Which summaries, by nsys' names: cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, osrt_sum. Default: all that have rows."`
@@ -45,7 +45,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}
-	sums := []nsysdb.Summary{} // not null in JSON
+	sums := []nsysdb.Summary{} // empty rather than null in JSON
 	for _, s := range all {
 		if len(s.Rows) > 0 {
 			sums = append(sums, s)

@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// nsysWindow has the flags that start and stop share.
+// nsysWindow has the flags that the verbs start and stop share.
 type nsysWindow struct {
 	Ref    string `arg:"" optional:"" name:"session" help:"Name or id of a session, a run's id or last, or the pid of the program or of nsys. Not needed if there is only one session."`
 	Output string `short:"o" placeholder:"NAME" help:"Where to put the report, with nsys' %h, %p, %q{VARIABLE} (default: the name in the run, with -window-N)."`
@@ -24,7 +24,7 @@ type nsysWindow struct {
 	runPlace
 }
 
-// find returns the session and the destination of its report.
+// find returns the session and the path to which the session's report is written.
 func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.ExternalSession, output string, err error) {
 	root, err := c.root()
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.External
 
 // stop closes the window and prints its report.
 func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.ExternalSession, output string) error {
-	// Wait as long as it takes: a window that is being closed cannot be abandoned.
+	// Stop must not be cancelled, however long it takes: a window that is being closed cannot be abandoned.
 	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
 	if errors.Is(err, nsys.ErrNoReport) {
 		e.Warn("session %s no longer waits for ranges; %v", s.Session.Name, err)

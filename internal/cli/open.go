@@ -32,10 +32,10 @@ type openCmd struct {
 	Browser bool   `help:"Open the address in the default browser."`
 	UI      string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto to open it in (default: ${default})."`
 
-	browse func(url string) error // nil: the default browser
+	browse func(url string) error // opens an address; nil: browse
 }
 
-// Help returns the end of the help text, which explains use without a browser.
+// Help returns the end of the verb's help text, which explains how to use the verb without a browser.
 func (c *openCmd) Help() string {
 	return `Prints an address on this machine. The page there opens Perfetto in a tab and gives it the trace; nothing is uploaded.
 The busiest stream of each rank is pinned, and findings are flagged on the ruler. Ends when Perfetto has the trace.
@@ -48,14 +48,14 @@ Examples:
   stepscope trace open merged-run.trace.json.gz`
 }
 
-// pinLimit is the largest file, in bytes on disk, that is read before the hand-over to find the important rows. Reading
-// takes a few seconds.
+// pinLimit is the maximum size, in bytes on disk, of a file that is read to find the rows to pin. Reading such a file
+// delays the hand-over to Perfetto by a few seconds.
 const pinLimit = 64 << 20
 
-// maxFlags bounds the findings on the ruler; more would overlap.
+// maxFlags is the maximum number of findings that are flagged on the ruler. More flags would overlap.
 const maxFlags = 8
 
-// Run hands a trace to Perfetto.
+// Run opens a trace in Perfetto.
 func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if err := perfettoAt(c.UI); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	}, func(address string) { c.announce(e, log, address) })
 }
 
-// perfettoAt rejects an invalid address of Perfetto.
+// perfettoAt returns an error if the address of Perfetto is invalid.
 func perfettoAt(ui string) error {
 	if u, err := url.Parse(ui); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return usagef("--ui %q: give an address such as %s", ui, open.DefaultUI)
@@ -104,10 +104,10 @@ func perfettoAt(ui string) error {
 	return nil
 }
 
-// needsMerge reports whether Perfetto cannot read the window as it is.
+// needsMerge reports whether the window must be merged or rewritten before Perfetto can read it.
 func needsMerge(window set.Set) bool { return len(window.Files) > 1 || packed(window.Files[0].Path) }
 
-// announce prints the address, and opens it if --browser is given.
+// announce prints the address, and opens it in a browser if --browser is given.
 func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 	fmt.Fprintln(e.stdout, address)
 	if !c.Browser {
@@ -123,7 +123,8 @@ func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 	}
 }
 
-// mergeInto writes a set as one file. A set of one file is only rewritten, so that a stricter reader can read it.
+// mergeInto writes a set as one file. If the set consists of one file, that file is only rewritten, so that Perfetto's
+// stricter reader can read it.
 func (e *env) mergeInto(ctx context.Context, window set.Set, dir string) (string, error) {
 	out := filepath.Join(dir, set.OutputName(window.ID, ".trace.json.gz"))
 	meter := e.Meter("merge", window.Bytes())
@@ -139,8 +140,8 @@ func (e *env) mergeInto(ctx context.Context, window set.Set, dir string) (string
 	return out, nil
 }
 
-// looksLikeTrace rejects files that Perfetto cannot read either. It recognises gzip, zstd, JSON and a protobuf whose
-// first field is a packet by their first bytes.
+// looksLikeTrace returns an error for files that are no traces. By the first bytes, it recognises gzip, zstd, JSON, and
+// a protobuf whose first field is a packet.
 func looksLikeTrace(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -149,7 +150,7 @@ func looksLikeTrace(path string) error {
 	defer f.Close()
 	var head [1]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return nil // empty: reported later
+		return nil // an empty file is reported later
 	}
 	switch head[0] {
 	case 0x1f, 0x28, '{', '[', 0x0a, ' ', '\t', '\r', 0xef:
@@ -158,7 +159,8 @@ func looksLikeTrace(path string) error {
 	return fmt.Errorf("%s: not a trace: it begins with %q, neither JSON nor gzip nor zstd nor Perfetto's protobuf", path, head[:])
 }
 
-// packed reports whether a file is zstd, which Perfetto cannot read, by its magic number (RFC 8878, section 3.1.1).
+// packed reports whether a file is compressed with zstd, which Perfetto cannot read. It checks the magic number (RFC
+// 8878, section 3.1.1).
 func packed(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -179,8 +181,8 @@ func fileAt(path string) set.File {
 	return f
 }
 
-// pinnable reads a file of moderate size; whole is false if part of it is lost. Other formats than Chrome JSON
-// (.pftrace) return no traces and are left unchanged.
+// pinnable reads a file if its size is moderate. whole is false if part of the file is lost. For formats other than
+// Chrome JSON (.pftrace), pinnable returns no traces.
 func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, whole bool) {
 	limit := int64(pinLimit)
 	if strings.HasSuffix(f.Path, ".json") {
@@ -197,8 +199,8 @@ func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, 
 	return traces, !slices.ContainsFunc(traces, func(t *trace.Trace) bool { return slices.ContainsFunc(t.Notes, lost) })
 }
 
-// mainRows returns the rows to pin. In a merged file the pids begin with the label of the rank; otherwise the process
-// is its pid.
+// mainRows returns the rows to pin. In a merged file, a process is identified by the label of the rank with which the
+// pid begins; otherwise by the pid.
 func mainRows(traces []*trace.Trace) []open.Row {
 	var rows []open.Row
 	for _, t := range traces {
@@ -210,7 +212,8 @@ func mainRows(traces []*trace.Trace) []open.Row {
 	return rows
 }
 
-// mainTrack returns the busiest stream, named as its row is, or nil if there is none.
+// mainTrack returns the busiest stream of a trace, or nil if the trace has no stream. The stream has the name of its
+// row in Perfetto.
 func mainTrack(t *trace.Trace) *trace.Track {
 	busy := make([]int64, len(t.Tracks))
 	for i := range t.Spans {
@@ -235,10 +238,10 @@ func found(traces []*trace.Trace) []open.Note {
 	if err != nil {
 		return nil // the trace opens without flags
 	}
-	return flags(r, traces[0].Source.BaseNS) // all ranks of one file count from the same base
+	return flags(r, traces[0].Source.BaseNS) // the times of all ranks in one file count from the same base
 }
 
-// flags returns the findings that have a time, most important first, in a file whose times count from base.
+// flags returns the findings that have a time, the most important first. The times of the file count from base.
 func flags(r *result.Report, base int64) []open.Note {
 	zero := r.Source.StartNS - base
 	var notes []open.Note
@@ -273,7 +276,7 @@ func browse(address string) error {
 	}
 	var errs []error
 	for _, args := range tries {
-		// Not bound to ctx: the browser outlives the hand-over.
+		// The command is not bound to ctx, because the browser must keep running after the hand-over.
 		cmd := exec.Command(args[0], append(args[1:], address)...)
 		err := cmd.Start()
 		if err == nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// target returns the file to write: the given -o, the usual name inside it if it is a directory, or the usual name in
-// dir, beside the inputs. It checks for errors that would otherwise only show after all the work.
+// target returns the path of the output file. It is given, the value of -o, or, if given is a directory, the usual name
+// in that directory. Without -o it is the usual name in dir, the directory of the inputs. target checks for errors that
+// would otherwise be detected only after all the work.
 func target(given, dir, usual string) (string, error) {
 	out := given
 	if out == "-" {
@@ -37,7 +38,7 @@ func target(given, dir, usual string) (string, error) {
 	return out, nil
 }
 
-// oneStdout rejects two results on stdout.
+// oneStdout returns an error if two results would go to stdout.
 func oneStdout(out string, asJSON bool) error {
 	if out == "-" && asJSON {
 		return usagef("both -o - and --json write to stdout: leave one out")
@@ -45,7 +46,8 @@ func oneStdout(out string, asJSON bool) error {
 	return nil
 }
 
-// throughFile has write fill a temporary file and copies it to stdout, for formats that can only be written to files.
+// throughFile calls write with the path of a temporary file, and copies that file to stdout. It is for formats that can
+// only be written to files.
 func (e *env) throughFile(name string, write func(path string) error) error {
 	dir, remove, err := atomicfile.TempDir("stepscope-")
 	if err != nil {
@@ -61,13 +63,13 @@ func (e *env) throughFile(name string, write func(path string) error) error {
 		return err
 	}
 	defer f.Close()
-	// Remove the file now, because a reader that stops early may end this program.
+	// Remove the file before copying: if the reader of stdout stops early, this program may end.
 	remove()
 	_, err = io.Copy(e.data(), f)
 	return err
 }
 
-// data returns stdout for machine-readable output: unfiltered, except on a terminal.
+// data returns stdout for machine-readable output. Control characters are filtered only if stdout is a terminal.
 func (e *env) data() io.Writer {
 	if e.terminal() == nil {
 		return outlet{e.out, e}
@@ -86,7 +88,7 @@ func (e *env) terminal() *os.File {
 // printJSON writes v as JSON.
 func (e *env) printJSON(v any) error { return report.Indented(e.data(), v) }
 
-// tables returns the options of tables on stdout: its width, and whether it supports colours.
+// tables returns the options for tables on stdout: the width, and whether stdout supports colours.
 func (e *env) tables() (o report.Options) {
 	f := e.terminal()
 	if f == nil {
@@ -101,7 +103,7 @@ func (e *env) tables() (o report.Options) {
 	return o
 }
 
-// quietFlag suppresses all messages besides the result and the problems.
+// quietFlag suppresses all messages except the result and the problems.
 type quietFlag struct {
 	Quiet bool `name:"quiet" short:"q" help:"Print only the result and problems."`
 }

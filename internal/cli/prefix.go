@@ -11,15 +11,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/suggest"
 )
 
-// modules maps the names of SGLang's programs to our verbs in groups.
+// modules maps the names of SGLang's programs to the corresponding verbs of stepscope.
 var modules = map[string]string{
 	"bench_serving": "bench serving", "bench_one_batch": "bench one-batch", "bench_one_batch_server": "bench one-batch-server",
 	"bench_offline_throughput": "bench offline",
 }
 
-// expand prepares a command line for kong: flags may be shortened to an unambiguous prefix and written with
-// underscores, as in Python's argparse and so in SGLang's commands (--profile_id, --fail). It returns the verb, and
-// reports unknown verbs and flags, because it knows the valid ones.
+// expand prepares a command line for kong. Flags may be shortened to an unambiguous prefix and written with
+// underscores, as in Python's argparse and so in SGLang's commands (--profile_id, --fail). expand returns the verb and
+// the expanded arguments. It also reports unknown verbs and flags, because it knows the valid names.
 func expand(root *kong.Node, args []string) (out []string, verb string, err error) {
 	if len(args) == 0 {
 		return []string{"--help"}, "", nil
@@ -31,7 +31,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		args = append(strings.Fields(verb), args[1:]...)
 	}
 	node := root
-	asks := false // help or the version is requested: no verb needed
+	asks := false // help or the version is requested, so no verb is needed
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if len(node.Positional) > 0 && node.Positional[0].Passthrough {
@@ -54,7 +54,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 				return nil, verb, err
 			}
 			if flag, err = findFlag(node, name); err != nil {
-				// An option of the wrapped program.
+				// The argument is an option of the wrapped program.
 				if _, none := findFlag(node, "nsys-arg"); none != nil {
 					return nil, verb, err
 				}
@@ -88,7 +88,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		out = append(out, a)
 		asks = asks || flag != nil && (flag.Name == "help" || flag.Name == "help-all" || flag.Name == "version")
 		if flag != nil && flag.Tag != nil && flag.Tag.Get("bare") != "" {
-			// The value is optional.
+			// The value of this flag is optional.
 			if i+1 < len(args) && isShare(args[i+1]) {
 				i++
 				a += "=" + args[i]
@@ -102,7 +102,8 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 			i++
 			if i < len(args) {
 				_, err := strconv.ParseFloat(args[i], 64)
-				if strings.HasPrefix(args[i], "-") && (err == nil || strings.Contains(args[i], " ")) { // a value, as in Python
+				// As in Python, an argument that begins with - may be the value of the flag.
+				if strings.HasPrefix(args[i], "-") && (err == nil || strings.Contains(args[i], " ")) {
 					out[len(out)-1] = a + "=" + args[i]
 					continue
 				}
@@ -111,7 +112,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 				return nil, verb, usagef("%s wants a value: %[1]s %s", a, valueText(flag))
 			}
 			out = append(out, args[i])
-			// More values, as in Python: --cuda-graph-bs 1 2 4.
+			// As in Python, a list flag may have several values: --cuda-graph-bs 1 2 4.
 			for flag.IsSlice() && len(node.Positional) == 0 && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 				i++
 				out = append(out, a, args[i])
@@ -141,10 +142,10 @@ func flagsOf(n *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
-// mostListed bounds the flags that an error about an unknown flag lists; --help has more.
+// mostListed is the maximum number of flags that an error about an unknown flag lists.
 const mostListed = 20
 
-// findFlag finds a long flag by its name or by an unambiguous prefix.
+// findFlag finds a long flag by its name or by an unambiguous prefix of its name.
 func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 	name = strings.ReplaceAll(name, "_", "-")
 	var found, all []string
@@ -157,7 +158,7 @@ func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 			all = append(all, "--"+f.Name)
 		}
 		if f.Name == "help-all" && strings.HasPrefix("help", name) {
-			continue // --h and --he mean --help, as ever
+			continue // --h and --he always mean --help
 		}
 		if slices.ContainsFunc(append([]string{f.Name}, f.Aliases...), func(n string) bool { return strings.HasPrefix(n, name) }) {
 			found, last = append(found, "--"+f.Name), f
@@ -187,8 +188,8 @@ func findShort(n *kong.Node, arg string) (*kong.Flag, error) {
 	return nil, usagef("no flag %s here", arg)
 }
 
-// noVerb reports an unknown verb and suggests the likely one: a verb of a group without the group, or analyze for a
-// path without a verb.
+// noVerb returns the error for an unknown verb and suggests the verb that the user probably meant. If the word is a
+// verb of a group, the group was left out; if the word is a path, the verb analyze was left out.
 func noVerb(root, at *kong.Node, word string) error {
 	for _, v := range verbsOf(root) {
 		if strings.HasSuffix(v, " "+word) || at != root && v == word {
@@ -207,7 +208,7 @@ func noVerb(root, at *kong.Node, word string) error {
 	return usagef("no verb %q, there are: %s", word, strings.Join(verbsOf(at), ", "))
 }
 
-// verbsOf lists the verbs at and below a node, as they are typed.
+// verbsOf lists the verbs at and below a node, in the form in which users type them.
 func verbsOf(n *kong.Node) (verbs []string) {
 	for _, leaf := range n.Leaves(true) {
 		verbs = append(verbs, verbOf(leaf))
@@ -215,7 +216,7 @@ func verbsOf(n *kong.Node) (verbs []string) {
 	return verbs
 }
 
-// verbOf returns a verb as it is typed: "trace merge".
+// verbOf returns a verb in the form in which users type it, such as "trace merge".
 func verbOf(n *kong.Node) string {
 	if n.Parent == nil {
 		return ""
@@ -223,7 +224,8 @@ func verbOf(n *kong.Node) string {
 	return strings.TrimSpace(verbOf(n.Parent) + " " + n.Name)
 }
 
-// nearest returns the flag that was probably meant: one with a similar spelling, or one that contains name. "": none.
+// nearest returns the flag that the user probably meant: a flag with a similar spelling, or a flag that contains name.
+// It returns "" if there is no such flag.
 func nearest(name string, all []string) string {
 	if near := suggest.Closest("--"+name, all); near != "" {
 		return near

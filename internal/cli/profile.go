@@ -13,7 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// profileCmd is "profile". It does the work of SGLang's sglang.profiler, and collects and explains the files.
+// profileCmd is "profile". It does the work of SGLang's sglang.profiler. In addition, it collects and explains the
+// files.
 type profileCmd struct {
 	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): record a window and explain it. start: start a window and return. stop: end it and process its files, or end any recording of the servers at --url."`
 	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: the directory that start printed, or its last part, the id."`
@@ -61,10 +62,10 @@ type profileCmd struct {
 // profileWait is the default time to wait for load.
 const profileWait = time.Minute
 
-// paceTime is how long a server's counters may be sampled to measure steps without recording.
+// paceTime is the longest time for which a server's counters are sampled to measure the step time without recording.
 const paceTime = 1500 * time.Millisecond
 
-// profileOff has the negated flags of Python's BooleanOptionalAction.
+// profileOff has the negated flags (--no-…) that Python's BooleanOptionalAction defines.
 type profileOff struct {
 	NoByStage bool `name:"no-profile-by-stage" hidden:""`
 	NoCPU     bool `name:"no-cpu" hidden:""`
@@ -89,7 +90,7 @@ Examples:
   stepscope profile stop --url http://localhost:30000`
 }
 
-// BeforeReset rejects two lengths for one window.
+// BeforeReset returns an error if two flags set the length of the window.
 func (c *profileCmd) BeforeReset(k *kong.Context) error {
 	if given(k, "duration") && given(k, "num-steps") {
 		return usagef("--duration and --num-steps: a window has one length, leave one of them out")
@@ -97,7 +98,7 @@ func (c *profileCmd) BeforeReset(k *kong.Context) error {
 	return nil
 }
 
-// AfterApply rejects a duration of 0, which would otherwise count as not given.
+// AfterApply returns an error for a duration of 0, which would otherwise count as not given.
 func (c *profileCmd) AfterApply(k *kong.Context) error {
 	if given(k, "duration") && c.Duration <= 0 {
 		return usagef("--duration %v: give a time above 0, as 500ms or 2s", c.Duration)
@@ -105,7 +106,7 @@ func (c *profileCmd) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// Run records a window, or starts or stops one.
+// Run records a window, or starts or stops a recording.
 func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	if c.Action == "" {
 		c.Action = "run"
@@ -161,7 +162,8 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	}
 	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, Pace: paceTime, NoMerge: c.NoMerge, Log: e.Line, Sessions: c.windows()}
 	if c.Action == "start" {
-		o.Wait, o.Probe, o.Pace = 0, false, 0 // SGLang's guide arms the profiler before the load, and tiny requests end with this program
+		// SGLang's guide arms the profiler before the load, and the tiny requests end with this program.
+		o.Wait, o.Probe, o.Pace = 0, false, 0
 	}
 	if o.Fetch, err = c.template(); err != nil {
 		return fail(err)
@@ -188,6 +190,6 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if p.Explain, err = c.explain(e, form(c.JSON, false), c.HTML); err != nil {
 		return nil, err
 	}
-	p.Explain.Watch, err = c.watcher(e, nil) // by then the run is kept and no window is open
+	p.Explain.Watch, err = c.watcher(e, nil) // when the memory is watched, the run is stored and no window is open
 	return p, err
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// profilesDir returns the directory given by a flag, or by the local environment as in SGLang's profiler; "" selects
-// the server's directory.
+// profilesDir returns the directory for profiles. The flag sets it, or else a local environment variable, as in
+// SGLang's profiler. "" selects the server's directory.
 func profilesDir(flag string) (string, error) {
 	if flag = cmp.Or(flag, os.Getenv("SGLANG_TORCH_PROFILER_DIR")); flag == "" {
 		return "", nil

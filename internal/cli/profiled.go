@@ -24,7 +24,7 @@ type profiledFlags struct {
 	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Header sent with each request."`
 }
 
-// header returns the headers sent with each request.
+// header returns the header fields that are sent with each request.
 func (c *profiledFlags) header() (http.Header, error) {
 	h := http.Header{}
 	if c.APIKey != "" {
@@ -40,10 +40,10 @@ func (c *profiledFlags) header() (http.Header, error) {
 	return h, nil
 }
 
-// targetName matches a name before a URL, as in pod-0=http://10.0.0.7:30000.
+// targetName matches a name that precedes a URL, as in pod-0=http://10.0.0.7:30000.
 var targetName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)=(https?://.*)$`)
 
-// targets returns the servers.
+// targets returns the servers that the flags select.
 func (c *profiledFlags) targets() (out []torch.Target, err error) {
 	header, err := c.header()
 	if err != nil {
@@ -68,13 +68,13 @@ func (c *profiledFlags) targets() (out []torch.Target, err error) {
 	return out, torch.CheckTargets(out)
 }
 
-// fetchFlags define how the files of servers are fetched.
+// fetchFlags define how the files of servers are copied to this machine.
 type fetchFlags struct {
 	Fetch     string `placeholder:"CMD" help:"Command that prints a server's file {path}: 'ssh {host} cat {path}', 'kubectl exec {name} -- cat {path}'. No shell runs it."`
 	FetchList string `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
 }
 
-// template returns the command of --fetch, or nil.
+// template returns the command of --fetch, or nil if the flag is not given.
 func (f *fetchFlags) template() (*collect.Template, error) {
 	switch {
 	case f.Fetch != "":

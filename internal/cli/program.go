@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// howCalled returns the name of this program for commands that users are to type; a binary built by "go run" has no
-// permanent path.
+// howCalled returns the name of this program for commands that are shown to users. A binary that "go run" has built has
+// no permanent path.
 func howCalled() string {
 	exe, err := os.Executable()
 	if err != nil || strings.TrimSuffix(filepath.Base(exe), ".exe") != "stepscope" {
@@ -29,8 +29,8 @@ func howCalled() string {
 	return calledAt(exe, os.Args[0], info, here == nil)
 }
 
-// calledAt returns how to call a program that is not on the PATH. here reports whether its sources are below the
-// current directory.
+// calledAt returns the command that calls a program which is not on the PATH. here reports whether the program's
+// sources are below the current directory.
 func calledAt(exe, called string, info *debug.BuildInfo, here bool) string {
 	cache := os.Getenv("GOCACHE")
 	switch {

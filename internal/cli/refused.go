@@ -2,8 +2,8 @@ package cli
 
 import "strings"
 
-// refusedFlags lists the flags of SGLang's clients that a verb lacks, with the reason. Without an entry here, such a
-// flag would only get "no flag", or be taken for the prefix of another.
+// refusedFlags lists, by verb, the flags of SGLang's clients that the verb lacks, each with the reason. Without an
+// entry in this table, such a flag would only be reported as unknown, or would be taken for the prefix of another flag.
 var refusedFlags = map[string]map[string]string{
 	"bench serving": {
 		"rust-client":                    "this client reads each stream separately anyway",
@@ -20,7 +20,8 @@ var refusedFlags = map[string]map[string]string{
 	},
 }
 
-// refuseFlag explains why a verb lacks a flag of SGLang's client. It returns nil if the verb has it or no client does.
+// refuseFlag returns an error that explains why a verb lacks a flag of SGLang's clients. It returns nil if refusedFlags
+// has no entry for the flag.
 func refuseFlag(verb, name string) error {
 	name = strings.ReplaceAll(name, "_", "-")
 	if why, ok := refusedFlags[verb][name]; ok {

@@ -63,7 +63,7 @@ type routeCmd struct {
 	LogLevel       string        `name:"log-level" enum:"debug,info,warning,warn,error" default:"info" help:"debug, info, warning or error."`
 	DrainTimeout   time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`
 
-	// Accepted because SGLang's command lines contain them; this router does not use them.
+	// These flags are accepted because SGLang's command lines contain them. This router does not use them.
 	MiniLB           bool `name:"mini-lb" hidden:""`
 	EvictionInterval int  `name:"eviction-interval-secs" hidden:""`
 	StartupInterval  int  `name:"worker-startup-check-interval" hidden:""`
@@ -110,7 +110,7 @@ func (c *routeCmd) Run(ctx context.Context, e *env) error {
 	return rt.Serve(ctx, ln)
 }
 
-// serveMetrics serves only /metrics, on its own port.
+// serveMetrics serves only /metrics, on a separate port.
 func serveMetrics(rt *route.Router, host string, port int) (stop func(), err error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
@@ -169,10 +169,10 @@ func (c *routeCmd) options() (o route.Options, err error) {
 	return o, nil
 }
 
-// appendPrefill parses the values of --prefill: URLs, each optionally followed by the port of its bootstrap server or
-// by none.
+// appendPrefill parses the values of --prefill. The values are URLs. A URL may be followed by the port of the server's
+// bootstrap server, or by the word none.
 func appendPrefill(out []route.Backend, values []string) ([]route.Backend, error) {
-	url := false // whether the last value was a URL
+	url := false // the previous value was a URL
 	for _, v := range values {
 		port, err := strconv.Atoi(v)
 		switch {

@@ -17,7 +17,7 @@ type runsCmd struct {
 	Rm   runsRmCmd   `cmd:"" help:"Remove runs with all their files."`
 }
 
-// runPlace locates the runs; verbs that create runs embed it, too.
+// runPlace selects the directory of the runs. Verbs that create runs embed it, too.
 type runPlace struct {
 	RunDir string `name:"run-dir" placeholder:"DIR" help:"Where runs are kept (default: stepscope/runs in the user's data directory)."`
 }
@@ -29,8 +29,8 @@ func (p *runPlace) root() (string, error) {
 	return runs.DefaultRoot()
 }
 
-// sessions returns the directory that keeps windows between start and stop. It is the same for all of a user's runs,
-// unless the user has no home.
+// sessions returns the directory in which windows are recorded between start and stop. The directory is the same for
+// all runs of a user, unless the user has no home directory.
 func (p *runPlace) sessions() (string, error) {
 	root, err := runs.DefaultRoot()
 	if err == nil {
@@ -42,13 +42,13 @@ func (p *runPlace) sessions() (string, error) {
 	return "", err
 }
 
-// windows returns that directory for recording open windows, or "" if there is none.
+// windows returns the directory of sessions, or "" if there is none.
 func (p *runPlace) windows() string {
 	dir, _ := p.sessions()
 	return dir
 }
 
-// list returns the runs and their directory.
+// list returns the runs and the directory that contains them.
 func (p *runPlace) list() (root string, list []runs.Entry, err error) {
 	if root, err = p.root(); err == nil {
 		list, err = runs.List(root)

@@ -16,7 +16,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// serverFlags select the server that a client calls, as in SGLang's clients.
+// serverFlags select the server that a client calls. The flags are those of SGLang's clients.
 type serverFlags struct {
 	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of the server, such as http://HOST:30000; default: --host and --port."`
 	Host       string `name:"host" default:"localhost" help:"Host of the server, if --url is not given."`
@@ -29,7 +29,7 @@ func (f *serverFlags) server() (*client.Server, error) {
 	base := f.BaseURL
 	if base == "" {
 		host := f.Host
-		if host == "0.0.0.0" { // an address to listen on, not to call
+		if host == "0.0.0.0" { // servers listen on this address, but clients cannot call it
 			host = "127.0.0.1"
 		}
 		base = fmt.Sprintf("http://%s:%d", host, f.Port)
@@ -75,7 +75,7 @@ func (c *sendCmd) Help() string {
   stepscope send --profile --profile-steps 5 --profile-by-stage`
 }
 
-// BeforeReset rejects two addresses.
+// BeforeReset returns an error if two flags give the address of the server.
 func (c *sendCmd) BeforeReset(k *kong.Context) error {
 	for _, name := range []string{"profile-steps", "profile-by-stage", "profile-prefix"} {
 		if given(k, name) && !given(k, "profile") {
@@ -108,7 +108,7 @@ func (c *sendCmd) Run(ctx context.Context, e *env) error {
 	return c.profiled(ctx, e, s)
 }
 
-// profiled sends the request with a window around it.
+// profiled sends the request while a profiling window is open.
 func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error {
 	dir, err := profilesDir("")
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error 
 	if ctx.Err() == nil { // a reply may have fewer steps than the window
 		err = errors.Join(err, session.Stop(ctx))
 	}
-	res, collectErr := session.Collect(ctx, session.Dir()) // also stops the profiler
+	res, collectErr := session.Collect(ctx, session.Dir()) // Collect also stops the profiler
 	if err = errors.Join(err, collectErr); err != nil || ctx.Err() != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
@@ -147,7 +147,7 @@ func (c *sendCmd) send(ctx context.Context, e *env, s *client.Server) error {
 	shown := 0
 	err := s.Generate(ctx, c.body(), func(ev *client.Event) {
 		if ev.Index != 0 {
-			return // print only the first of a batch
+			return // only the first sequence of a batch is printed
 		}
 		last = *ev
 		if c.Stream && len(ev.Text) >= shown {
@@ -167,7 +167,7 @@ func (c *sendCmd) send(ctx context.Context, e *env, s *client.Server) error {
 	return c.print(e.stdout, &last.Meta)
 }
 
-// body returns the request in the form that SGLang's client sends.
+// body returns the request body in the form that SGLang's client sends.
 func (c *sendCmd) body() map[string]any {
 	sampling := map[string]any{
 		"temperature": c.Temperature, "max_new_tokens": c.MaxNewTokens, "frequency_penalty": c.FrequencyPenalty,
@@ -226,7 +226,7 @@ func (c *sendCmd) randomIDs() [][]int32 {
 	return out
 }
 
-// print writes the table in the form of SGLang's client.
+// print writes the table in the format of SGLang's client.
 func (c *sendCmd) print(w io.Writer, m *client.Meta) error {
 	accept, speed := 1.0, 0.0
 	if m.SpecVerifyCt > 0 {

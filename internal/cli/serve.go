@@ -124,7 +124,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		defer l.Close()
 		c.Disagg.Port = l.Addr().(*net.TCPAddr).Port
 	}
-	var transferred atomic.Pointer[server.Server] // set once the server exists
+	var transferred atomic.Pointer[server.Server] // nil until the server exists
 	opt.Disagg.Transfer.Moved = func(bytes int64, took time.Duration) {
 		if s := transferred.Load(); s != nil {
 			s.Transferred(bytes, took)
@@ -140,7 +140,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lost := make(chan struct{})
-	go func() { // once ranks are lost for good, the server cannot serve
+	go func() { // once ranks are lost permanently, the server cannot continue
 		defer close(lost)
 		select {
 		case <-engine.Lost():
@@ -171,7 +171,8 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// listen opens a port for serve and route. A missing key beyond loopback is a usage error.
+// listen opens a port for serve and route. If the host is not a loopback address and there is no key, it returns a
+// usage error.
 func listen(host string, port int, key string, insecure bool) (net.Listener, error) {
 	ln, err := httpguard.Listen(host, port, key, insecure)
 	if errors.Is(err, httpguard.ErrNeedKey) {
@@ -185,14 +186,14 @@ var begun = time.Now()
 
 func (c *serveCmd) level() slog.Level { return levelOf(c.LogLevel) }
 
-// collectGarbage sets the garbage collection percentage, unless the environment sets it.
+// collectGarbage sets the percentage for the garbage collector, unless the environment sets GOGC.
 func collectGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
 }
 
-// args returns the launch arguments that /server_info shows.
+// args returns the launch arguments that /server_info reports.
 func (c *serveCmd) args() map[string]any {
 	out := c.Map()
 	maps.Copy(out, map[string]any{

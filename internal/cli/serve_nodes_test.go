@@ -122,7 +122,7 @@ func TestNodesGreedy(t *testing.T) {
 		{"qwen3moe", "auto", []string{"--tp-size", "2", "--ep-size", "2"}},
 	} {
 		t.Run(strings.Join(append([]string{c.model}, c.args...), " "), func(t *testing.T) {
-			dir := filepath.Join("..", "engine", "model", "testdata", c.model)
+			dir := filepath.Join("..", "reference", "engine", "model", "testdata", c.model)
 			var want struct{ Prompts, Tokens [][]int32 }
 			text, err := os.ReadFile(filepath.Join(dir, "reference.json"))
 			if err == nil {

@@ -27,14 +27,14 @@ type pictureFlags struct {
 
 var pictureNames = []string{"sigmas", "output-path", "warmup-mode", "warmup-steps"}
 
-// bothNames lists the flags that have the same meaning for a language model and a pipeline.
+// bothNames lists the flags that have the same meaning for a language model as for a pipeline.
 var bothNames = []string{
 	"model-path", "load-format", "dtype", "tp-size", "enable-layerwise-nvtx-marker", "device-cores", "device-fault", "host", "port", "api-key", "api-key-file", "insecure",
 	"admin-api-key", "admin-api-key-file", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests",
 	"skip-server-warmup", "enable-metrics", "help", foreignFlag,
 }
 
-// AfterApply rejects flags that have no effect for the kind of model served.
+// AfterApply returns an error for flags that have no effect for the kind of model that is served.
 func (c *serveCmd) AfterApply(k *kong.Context) error {
 	pipeline := launch.IsPipeline(c.ModelPath)
 	for _, p := range k.Path {
@@ -50,7 +50,7 @@ func (c *serveCmd) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// servePictures is Run for a diffusion pipeline.
+// servePictures implements Run for a diffusion pipeline.
 func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	a := launch.PipelineArgs{
 		ModelPath: c.ModelPath, LoadFormat: c.LoadFormat, DType: c.DType, TP: c.TP, Sigmas: c.Sigmas, Markers: c.Markers, Cores: c.Cores, Faults: c.Faults,
@@ -115,7 +115,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	return s.Serve(ctx, ln)
 }
 
-// pictureArgs returns the launch arguments that /server_info shows.
+// pictureArgs returns the launch arguments that /server_info reports.
 func (c *serveCmd) pictureArgs() map[string]any {
 	return map[string]any{
 		"load_format": c.LoadFormat, "dtype": c.DType, "sigmas": c.Sigmas, "host": c.Host, "port": c.Port, "warmup_mode": c.WarmupMode,

@@ -21,13 +21,14 @@ type inputFlags struct {
 	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window to read, if there are several (default: the newest)."`
 }
 
-// reading has the options for reading files.
+// reading holds the options for reading files.
 var reading = read.Options{Export: nsys.Exported}
 
-// input returns the whole input. A run selects its traces, if they are those of one server.
+// input returns the whole input. If the input is a run, input selects the run's traces, which must all be from one
+// server.
 func (in inputFlags) input() (*window.Input, error) { return in.below((&runPlace{}).root) }
 
-// below is input with the runs in another place.
+// below does the same as input for runs in the directory that place returns.
 func (in inputFlags) below(place func() (string, error)) (*window.Input, error) {
 	_, servers, err := in.servers(place)
 	if err != nil {
@@ -36,7 +37,7 @@ func (in inputFlags) below(place func() (string, error)) (*window.Input, error) 
 	if len(servers) > 1 {
 		one := servers[0].Paths[0]
 		if filepath.Base(one) != servers[0].Name {
-			one = filepath.Dir(one) // these are files of a run
+			one = filepath.Dir(one) // the paths are files in a run's directory
 		}
 		return nil, usagef("%s has %d servers: give the traces of one, such as %s", in.Paths[0], len(servers), one)
 	}
@@ -44,13 +45,13 @@ func (in inputFlags) below(place func() (string, error)) (*window.Input, error) 
 	return in.files(), nil
 }
 
-// servers returns the servers that the input selects; input that is not separated by server gives one without a name.
-// If a run is selected, it is returned, too.
+// servers returns the servers that the input selects. If the files of the input are not separated by server, servers
+// returns one server without a name. If the input is a run, servers also returns the run.
 func (in inputFlags) servers(place func() (string, error)) (*runs.Run, []system.Server, error) {
 	var run *runs.Run
 	one := system.Server{Paths: in.Paths}
 	if len(in.Paths) == 1 {
-		root, _ := place() // without a home for runs, their directories can still be given
+		root, _ := place() // without a home for runs, a run can still be given by its directory
 		of, servers, found, err := system.Find(root, in.Paths[0])
 		switch {
 		case err != nil:
@@ -65,18 +66,18 @@ func (in inputFlags) servers(place func() (string, error)) (*runs.Run, []system.
 	return run, []system.Server{one}, nil
 }
 
-// files returns the input if its paths are those of files and directories.
+// files returns the input for paths of files and directories.
 func (in inputFlags) files() *window.Input {
 	return &window.Input{Paths: in.Paths, ID: in.ProfileID, Read: reading}
 }
 
-// rangeFlags select the part of long reports to read.
+// rangeFlags select the part of a long report that is read.
 type rangeFlags struct {
 	From float64 `placeholder:"SECONDS" help:"Nsight Systems reports: start reading here, counted from the beginning of the capture."`
 	To   float64 `placeholder:"SECONDS" help:"Nsight Systems reports: stop reading here (default: as much as memory can hold)."`
 }
 
-// of returns the range of the input.
+// of returns the input, limited to the range.
 func (s rangeFlags) of(in inputFlags) (*window.Input, error) {
 	w, err := in.input()
 	if err != nil {
@@ -94,7 +95,7 @@ func (s rangeFlags) set(w *window.Input) error {
 	return nil
 }
 
-// text returns the window that the input selects, in the form of asText, and the missing ranks.
+// text returns the window that the input selects, converted by asText, and the missing ranks.
 func (e *env) text(ctx context.Context, in inputFlags) (missing []string, text *kineto.Set, err error) {
 	i, err := in.input()
 	if err != nil {
@@ -107,8 +108,8 @@ func (e *env) text(ctx context.Context, in inputFlags) (missing []string, text *
 	return missing, text, err
 }
 
-// asText converts reports of Nsight Systems in a window to text, for the verbs that work on the text of events. The
-// caller closes the result.
+// asText converts the reports of Nsight Systems in a window to text. It is for verbs that work on the text of events.
+// The caller closes the result.
 func (e *env) asText(ctx context.Context, opt read.Options, window set.Set) (*kineto.Set, error) {
 	readFile := e.report
 	if readFile == nil {

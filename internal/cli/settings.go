@@ -17,13 +17,13 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// setting is a value that would otherwise be repeated on each command line. A flag overrides its environment variable,
-// which overrides the file.
+// setting is a value that users would otherwise repeat on each command line. A flag overrides the setting's environment
+// variable, and the environment variable overrides the settings file.
 type setting struct {
 	name, about string
-	flags       []string                 // flags that take the value, for verbs that call servers
-	unless      []string                 // flags that replace it or contradict it
-	path        bool                     // whether the value is a path
+	flags       []string                 // flags that receive the value, for verbs that call servers
+	unless      []string                 // flags that replace or contradict the setting
+	path        bool                     // the value is a path
 	check       func(value string) error // validates a value
 }
 
@@ -82,8 +82,9 @@ type kept struct {
 	lines  map[string]int
 }
 
-// settingsPath returns the path of the file: from --config, from STEPSCOPE_CONFIG, or the default, where the file is
-// optional. "": there is no default path.
+// settingsPath returns the path of the settings file: the value of --config, or that of STEPSCOPE_CONFIG, or the
+// default path. named reports whether the path is not the default; only at the default path may the file be missing.
+// path is "" if there is no default path.
 func settingsPath(args []string) (path string, named bool) {
 	for i, a := range args {
 		switch value, has := strings.CutPrefix(a, "--config="); {
@@ -102,7 +103,7 @@ func settingsPath(args []string) (path string, named bool) {
 		return path, true
 	}
 	home := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(home) { // treated as unset
+	if !filepath.IsAbs(home) { // a relative path is treated as unset
 		if home = os.Getenv("HOME"); !filepath.IsAbs(home) {
 			return "", false
 		}
@@ -111,7 +112,7 @@ func settingsPath(args []string) (path string, named bool) {
 	return filepath.Join(home, "stepscope", "config.yaml"), false
 }
 
-// readSettings reads the file, if it exists.
+// readSettings reads the settings file, if it exists.
 func readSettings(args []string) (*kept, error) {
 	path, named := settingsPath(args)
 	k := &kept{path: path, values: map[string]string{}, lines: map[string]int{}}
@@ -159,7 +160,7 @@ func (k *kept) parse(text []byte) error {
 	return nil
 }
 
-// atHome expands a leading ~/ of a path.
+// atHome expands a leading ~/ in a path.
 func atHome(path string) string {
 	if below, ok := strings.CutPrefix(path, "~/"); ok && os.Getenv("HOME") != "" {
 		return filepath.Join(os.Getenv("HOME"), below)
@@ -167,7 +168,7 @@ func atHome(path string) string {
 	return path
 }
 
-// value returns the value of a setting without flags, and its source.
+// value returns the value that the environment or the file gives a setting, and the source of the value.
 func (k *kept) value(s *setting) (value, from string) {
 	if value := os.Getenv(s.env()); value != "" {
 		return value, s.env()
@@ -178,15 +179,15 @@ func (k *kept) value(s *setting) (value, from string) {
 	return "", ""
 }
 
-// standsBack reports whether the command line, or a key in the environment, overrides a setting.
+// standsBack reports whether the command line or a key in the environment overrides a setting.
 func (s *setting) standsBack(k *kong.Context) bool {
 	return slices.ContainsFunc(append(slices.Clone(s.unless), s.flags...), func(flag string) bool {
 		return given(k, flag) || strings.HasSuffix(flag, "api-key") && os.Getenv("STEPSCOPE_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))) != ""
 	})
 }
 
-// settingOf returns the setting that a flag of a verb takes its value from, or nil. Verbs that serve take none: their
-// keys and addresses must be given to each.
+// settingOf returns the setting from which a flag of a verb takes its value, or nil. Verbs that serve use no settings:
+// the keys and addresses of a server must be given explicitly.
 func settingOf(verb *kong.Node, flag string) *setting {
 	i := slices.IndexFunc(settings, func(s setting) bool { return slices.Contains(s.flags, flag) })
 	calls := slices.ContainsFunc(verb.Flags, func(f *kong.Flag) bool { return f.Name == "url" })
@@ -196,11 +197,11 @@ func settingOf(verb *kong.Node, flag string) *setting {
 	return &settings[i]
 }
 
-// settingsError is an error in a setting, which kong would otherwise reword.
+// settingsError is an error in a setting. The type prevents kong from rewording the error.
 type settingsError struct{ error }
 
-// valueFor returns the value that the settings give a flag of a verb; "" if there is none or the command line overrides
-// it.
+// valueFor returns the value that the settings give to a flag of a verb. It returns "" if the settings give none or the
+// command line overrides the setting.
 func (e *env) valueFor(k *kong.Context, verb *kong.Node, flag string) (value string, err error) {
 	s := settingOf(verb, flag)
 	if s == nil || s.standsBack(k) {
@@ -220,7 +221,7 @@ func (e *env) valueFor(k *kong.Context, verb *kong.Node, flag string) (value str
 	return value, nil
 }
 
-// Resolve returns the value from the settings for a flag that is not on the command line.
+// Resolve returns the value that the settings give to a flag that is not on the command line.
 func (e *env) Resolve(k *kong.Context, at *kong.Path, f *kong.Flag) (any, error) {
 	if at.Command == nil || e.verb == "generate" {
 		return nil, nil

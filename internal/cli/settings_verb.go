@@ -93,7 +93,7 @@ func (c *settingsSetCmd) Help() string {
   stepscope config set fetch 'ssh {host} cat {path}'`
 }
 
-// Run writes a line of the file.
+// Run writes a setting to the file.
 func (c *settingsSetCmd) Run(e *env) error {
 	s, err := settingNamed(c.Name)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *settingsUnsetCmd) Help() string {
   stepscope config unset url`
 }
 
-// Run removes a line of the file.
+// Run removes a setting from the file.
 func (c *settingsUnsetCmd) Run(e *env) error {
 	s, err := settingNamed(c.Name)
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *settingsPathCmd) Help() string {
   stepscope config path`
 }
 
-// Run prints the path.
+// Run prints the path of the file.
 func (c *settingsPathCmd) Run(e *env) error {
 	path, _ := settingsPath(e.args)
 	if path == "" {
@@ -154,8 +154,9 @@ func (c *settingsPathCmd) Run(e *env) error {
 
 var errNoSettings = usagef("no place for settings: neither XDG_CONFIG_HOME nor HOME is set to an absolute path; give a file with --config")
 
-// writeSetting changes one line of the file and leaves the others unchanged; "" removes the line. It parses the new
-// text before writing it: a file that is not in the form of lines has to be changed by hand.
+// writeSetting changes one line of the settings file and leaves the other lines unchanged. If value is "", it removes
+// the line. Before writing the new text, it parses the text. If the file does not have one setting per line, parsing
+// fails, and the user has to change the file by hand.
 func (e *env) writeSetting(s *setting, value string) error {
 	path, _ := settingsPath(e.args)
 	if path == "" {

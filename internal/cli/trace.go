@@ -1,6 +1,6 @@
 package cli
 
-// traceCmd groups the verbs on trace files.
+// traceCmd groups the verbs that work on trace files.
 type traceCmd struct {
 	Merge  mergeCmd  `cmd:"" help:"Merge rank files into one."`
 	Check  checkCmd  `cmd:"" help:"Report the content and the problems of a set of files."`

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// values are the mappers of flag values. kong's own errors say "expected a valid 64 bit int"; ours state the expected
-// value, with an example.
+// values are the mappers that parse flag values. kong's own errors read "expected a valid 64 bit int". The errors of
+// these mappers state the expected value, with an example.
 var values = kong.OptionFunc(func(k *kong.Kong) error {
 	for _, o := range []kong.Option{
 		kong.KindMapper(reflect.Int, mapper(wholeNumber)), kong.KindMapper(reflect.Int64, mapper(wholeNumber)),
@@ -25,7 +25,7 @@ var values = kong.OptionFunc(func(k *kong.Kong) error {
 	return nil
 })
 
-// mapper returns a mapper that sets a flag from a text. example is a valid value.
+// mapper returns a mapper that sets a flag from text with set. example is a valid value, which error messages show.
 func mapper(set func(text, example string, to reflect.Value) error) kong.MapperFunc {
 	return func(ctx *kong.DecodeContext, to reflect.Value) error {
 		t, err := ctx.Scan.PopValue("value")

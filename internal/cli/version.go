@@ -9,15 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// build describes how this binary was built, as recorded by the Go tool, and the platform it runs on.
+// build describes how this binary was built, as recorded by the Go tool, and the platform on which it runs.
 type build struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit"` // with its time and "modified"; empty if built without git
+	Commit   string `json:"commit"` // empty if built without git
 	Time     string `json:"time"`
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	Kernels  string `json:"kernels"` // CPU level of the kernels of the engine
+	Kernels  string `json:"kernels"` // CPU level for which the engine's kernels are compiled
 }
 
 func readBuild() build {
@@ -43,7 +43,7 @@ func readBuild() build {
 	return b
 }
 
-// release returns the version, with the commit if there is no version.
+// release returns the version of the binary. If there is no version, it returns the commit.
 func release() string {
 	b := readBuild()
 	if b.Version == "(devel)" && b.Commit != "" {
@@ -66,7 +66,7 @@ Examples:
   stepscope version --json`
 }
 
-// Run prints the build.
+// Run prints the build information.
 func (c *versionCmd) Run(e *env) error {
 	b := readBuild()
 	if c.JSON {

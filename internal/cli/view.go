@@ -46,7 +46,7 @@ type viewCmd struct {
 	memoryFlags
 	runPlace
 
-	browse   func(url string) error                        // nil: browse
+	browse   func(url string) error                        // opens an address; nil: browse
 	perfetto func(*view.Capture, inputFlags) view.HandOver // nil: captures cannot be opened in Perfetto
 }
 
@@ -64,7 +64,7 @@ Examples:
   stepscope view --url http://localhost:30000`
 }
 
-// Run serves the viewer, or writes its page.
+// Run serves the viewer, or writes the viewer's page to a file.
 func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	page, err := c.page()
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	if opt.Live, err = c.live(ctx, e, opt.Root); err != nil {
 		return err
 	}
-	given := map[string]inputFlags{} // inputs that were named, by capture id
+	given := map[string]inputFlags{} // inputs that the user has named, by capture id
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
 		of, _, _ := view.SplitID(id)
 		if in, ok := given[of]; ok {
@@ -123,8 +123,9 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	return view.New(opt).Serve(ctx, ln)
 }
 
-// openable returns the directory of a run that a page may open. The id must be whole, so that none is opened twice; the
-// directory must be among the runs, reached by no path, and contain all its files.
+// openable returns the directory of a run that a page may open. The id must be complete, so that no run is opened twice
+// under different ids. The id must not be a path, and the directory must be among the runs and contain all files of the
+// run.
 func openable(root, id string) (string, error) {
 	dir, err := runs.Find(root, id)
 	if err != nil {
@@ -140,7 +141,7 @@ func openable(root, id string) (string, error) {
 	return dir, run.Inside()
 }
 
-// give opens the named inputs, and records them by the ids of their captures.
+// give opens the inputs that the user has named, and records them by the ids of their captures.
 func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map[string]inputFlags) error {
 	id := "0"
 	if len(c.Paths) == 1 {
@@ -175,10 +176,10 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map
 	return nil
 }
 
-// open reads and explains one capture. Of several servers, it is the one that the id names, or else the first that can
-// be shown.
+// open reads and explains one capture. If there are several servers, it is the capture of the server that the id names,
+// or else of the first server that can be shown.
 func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputFlags) (*view.Capture, error) {
-	if c.Export != "" { // only one capture is written: the user has to choose it
+	if c.Export != "" { // only one capture can be exported, so the user has to choose it
 		if _, err := in.below(c.root); err != nil {
 			return nil, err
 		}
@@ -198,7 +199,8 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputFlags) (*
 	return capture, err
 }
 
-// ofServers opens the capture of the server that an id names or, if it names none, the first that can be shown.
+// ofServers opens the capture of the server that an id names. If the id names no server, it opens the first capture
+// that can be shown.
 func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []system.Server, profileID string) (*view.Capture, error) {
 	read := func(s *system.Server, id string) (*view.Capture, error) {
 		capture, err := c.read(ctx, e, id, inputFlags{Paths: s.Paths, ProfileID: profileID})
@@ -229,7 +231,7 @@ func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []sy
 			return nil, err
 		}
 		say := e.Lack
-		if errors.Is(err, explain.ErrNothing) { // the server was idle, which is not a loss
+		if errors.Is(err, explain.ErrNothing) { // the server was idle, so no data are missing
 			say = e.Warn
 		}
 		say("%s: %v", all[i].Title, err)
@@ -240,7 +242,7 @@ func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []sy
 	return nil, fmt.Errorf("none of the %d servers' captures can be shown", len(servers))
 }
 
-// read reads and explains the capture in the files.
+// read reads and explains the capture in the given files.
 func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputFlags) (*view.Capture, error) {
 	rules, err := (&displayFlags{Rules: c.Rules}).rules()
 	if err != nil {
@@ -264,8 +266,8 @@ func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputFlags) (*
 	return capture, err
 }
 
-// announce prints the address, which is all that goes to stdout, describes the content on stderr, and opens a browser
-// if --browser is given.
+// announce prints the address to stdout and a description of the viewer's content to stderr. It opens a browser if
+// --browser is given.
 func (c *viewCmd) announce(e *env, at net.Addr, opt *view.Options) {
 	address := url.URL{Scheme: "http", Host: at.String(), Path: "/"}
 	if c.APIKey != "" {

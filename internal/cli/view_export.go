@@ -14,11 +14,11 @@ import (
 // exportedPage is a page that "view" writes instead of serving.
 type exportedPage struct {
 	path string // "-": stdout
-	most int    // bytes
+	most int    // maximum size in bytes
 }
 
-// page returns the page to write, or nil if none is requested. It checks for errors that would otherwise only show
-// after all the work.
+// page returns the page to write, or nil if no page is requested. It checks for errors that would otherwise be detected
+// only after all the work.
 func (c *viewCmd) page() (*exportedPage, error) {
 	if c.Export == "" {
 		return nil, nil
@@ -45,7 +45,7 @@ func (c *viewCmd) page() (*exportedPage, error) {
 	return &exportedPage{c.Export, int(most)}, err
 }
 
-// export writes the page of the named capture.
+// export writes the page of the capture that the user has named.
 func (c *viewCmd) export(ctx context.Context, e *env, page *exportedPage, opt view.Options) error {
 	if err := c.give(ctx, e, &opt, map[string]inputFlags{}); err != nil {
 		return err

@@ -29,8 +29,8 @@ type liveFlags struct {
 	fetchFlags
 }
 
-// live shows the servers that the flags name, and keeps their windows below a directory. It returns nil if there are
-// none.
+// live shows the servers that the flags name. It stores the windows of these servers in subdirectories of root. It
+// returns nil if the flags name no servers.
 func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, error) {
 	f := &c.liveFlags
 	var targets []torch.Target
@@ -56,7 +56,7 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 		return nil, err
 	}
 	if root != "" && len(targets) > 0 {
-		// Record as profile does, with its defaults.
+		// Record in the same way as the verb profile, with the default values of profile's flags.
 		o.Record = func(ctx context.Context, steps int, say *progress.Console, far *torch.Progress) (string, error) {
 			e.hold("the servers to write their windows")
 			defer e.holds.Store(nil)
@@ -105,8 +105,8 @@ func (f *liveFlags) logs(o *live.Options) error {
 	return nil
 }
 
-// standing resolves the servers to query: the current workers of a router replace it, as they are when the viewer
-// starts. A server that does not answer is kept as given, because it may start later.
+// standing resolves the servers to query. A router is replaced by the workers that it has when the viewer starts. A
+// server that does not answer is kept as given, because it may start later.
 func standing(ctx context.Context, targets []torch.Target, within time.Duration) []torch.Target {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -12,21 +12,22 @@ import (
 	"github.com/stepscope/stepscope/internal/view"
 )
 
-// handover gives one capture of the viewer to Perfetto. It is prepared once, on the first request, regardless of how
-// many requests there are and which of them are abandoned, because a merge may take minutes.
+// handover gives one capture of the viewer to Perfetto. A merge may take minutes, so the handler is prepared only once.
+// The first request starts the preparation, which continues even if that request is abandoned.
 type handover struct {
-	// make prepares the handler, and returns a function that removes its files, or nil if there are none or it fails.
+	// make prepares the handler. It also returns a function that removes the handler's files. The function is nil if
+	// there are no files or make fails.
 	make func(context.Context) (made http.Handler, remove func(), err error)
 
-	ctx    context.Context // for the work; ends with the viewer, or when the capture is released
+	ctx    context.Context // context of the preparation; ends with the viewer, or when the capture is released
 	cancel func()
 	work   sync.WaitGroup
 
 	mu  sync.Mutex
-	job *handoverJob // nil: none was requested, or the last one failed
+	job *handoverJob // nil: no attempt was requested, or the last attempt failed
 }
 
-// handoverJob is one attempt. Its results are valid once done is closed.
+// handoverJob is one attempt to prepare the handler. The results are valid once done is closed.
 type handoverJob struct {
 	done   chan struct{}
 	made   http.Handler
@@ -40,7 +41,7 @@ func newHandover(ctx context.Context, how func(context.Context) (http.Handler, f
 	return h
 }
 
-// Handler waits for the handler until ctx ends.
+// Handler returns the handler. It waits until the handler is prepared or ctx ends.
 func (h *handover) Handler(ctx context.Context) (http.Handler, error) {
 	job, err := h.begun()
 	if err != nil {
@@ -54,7 +55,7 @@ func (h *handover) Handler(ctx context.Context) (http.Handler, error) {
 	}
 }
 
-// begun returns the current or completed attempt, and starts one if there is none.
+// begun returns the attempt that is in progress or completed. If there is none, it starts an attempt.
 func (h *handover) begun() (*handoverJob, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,11 +77,11 @@ func (h *handover) begun() (*handoverJob, error) {
 	return h.job, nil
 }
 
-// Close stops the work and removes its files.
+// Close stops the preparation and removes the handler's files.
 func (h *handover) Close() {
 	h.mu.Lock()
 	h.cancel()
-	h.mu.Unlock() // no new attempt can begin
+	h.mu.Unlock() // from now on no attempt can begin
 	h.work.Wait()
 	if h.job != nil && h.job.remove != nil {
 		h.job.remove()
@@ -101,7 +102,7 @@ func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputFlags, ui 
 	}()
 	path, rows := text.Set.Files[0].Path, pins(c)
 	if len(text.Set.Files) == 1 {
-		rows = mainRows(c.Traces) // with the names in that file
+		rows = mainRows(c.Traces) // the rows have the names that they have in the file
 	}
 	if needsMerge(text.Set) {
 		dir, removeDir, err := atomicfile.TempDir("stepscope-open-")
@@ -117,7 +118,7 @@ func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputFlags, ui 
 	return made, all, err
 }
 
-// pins returns the rows of a capture to pin, with their names in the merged file.
+// pins returns the rows of a capture to pin. The rows have the names that they have in the merged file.
 func pins(c *view.Capture) (rows []open.Row) {
 	for i, t := range c.Traces {
 		if tr := mainTrack(t); tr != nil {
@@ -127,7 +128,7 @@ func pins(c *view.Capture) (rows []open.Row) {
 	return rows
 }
 
-// baseOf returns the base of times in a merged file, in ns: the earliest base of its ranks.
+// baseOf returns the base of the times in a merged file, in ns. It is the earliest base of the capture's ranks.
 func baseOf(c *view.Capture) int64 {
 	base := int64(math.MaxInt64)
 	for _, t := range c.Traces {

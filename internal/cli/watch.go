@@ -71,7 +71,7 @@ Examples:
   stepscope watch --replay series.jsonl --imbalance 1.3`
 }
 
-// AfterApply rejects a watch duration of 0, which would otherwise count as unlimited.
+// AfterApply returns an error for a watch duration of 0, which would otherwise count as unlimited.
 func (c *watchCmd) AfterApply(k *kong.Context) error {
 	if given(k, "for") && c.For <= 0 {
 		return usagef("--for %v: give a time above 0, as 12h", c.For)
@@ -86,7 +86,8 @@ func (c *watchCmd) AfterApply(k *kong.Context) error {
 
 // Run watches the servers.
 func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
-	// A watch runs beside a server for days. Saving a tenth of its memory is worth some thousandths of a core.
+	// A watch runs beside a server for days. More frequent garbage collection saves a tenth of the watch's memory and
+	// costs a few thousandths of a core.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	c.apply(e)
 	w := &watch.Watch{Every: c.Every, For: c.For, Exec: c.Exec, Say: e.Console, Tell: c.tell(e)}
@@ -143,7 +144,8 @@ func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 	return c.kept(ctx, w)
 }
 
-// tell returns a function that prints messages, above the progress display if a terminal shows one.
+// tell returns a function that prints messages. If the terminal shows a progress display, the messages appear above the
+// display.
 func (c *watchCmd) tell(e *env) func(string) {
 	switch {
 	case c.JSON:
@@ -154,10 +156,10 @@ func (c *watchCmd) tell(e *env) func(string) {
 	return func(line string) { fmt.Fprintln(e.stdout, line) }
 }
 
-// watchEvents is a run's log of events.
+// watchEvents is the file name of the event log in a run.
 const watchEvents = "events.jsonl"
 
-// kept watches the servers, and keeps the result as a run.
+// kept watches the servers, and stores the result as a run.
 func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	log, err := os.Create(w.Run.Path(watchEvents))
 	if err != nil {
@@ -180,7 +182,7 @@ func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	if info, statErr := os.Stat(w.Run.Path(watchEvents)); statErr == nil && info.Size() > 0 {
 		err = errors.Join(err, w.Run.AddFile(runs.File{Path: watchEvents, Kind: runs.KindLog, Format: "jsonl"}, ""))
 	} else {
-		os.Remove(w.Run.Path(watchEvents)) // no server was reached: there is nothing to keep
+		os.Remove(w.Run.Path(watchEvents)) // no server was reached, so the log is removed
 	}
 	finished := w.Run.Finish(status, cause)
 	if _, gone := os.Stat(w.Run.Dir()); gone == nil {
@@ -270,7 +272,7 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 		if len(w.Targets) != 1 {
 			return usagef("--nsys: a session has one server, and there are %d", len(w.Targets))
 		}
-		root, _ := c.root() // without a home for runs, a session is found by its name
+		root, _ := c.root() // without a home for runs, a session can still be found by its name
 		if k.Nsys, err = nsys.FindSession(ctx, root, "", c.Nsys); err != nil {
 			return fmt.Errorf("--nsys: %w", err)
 		}
@@ -295,7 +297,7 @@ func (c *watchCmd) listen() (net.Listener, error) {
 	return ln, err
 }
 
-// urls returns the URLs of the run.
+// urls returns the URLs of the watched servers, which the run stores.
 func (c *watchCmd) urls(w *watch.Watch) string {
 	var urls []string
 	for _, t := range w.Targets {
@@ -310,7 +312,7 @@ func (c *watchCmd) urls(w *watch.Watch) string {
 	return strings.Join(urls, " ")
 }
 
-// logOf parses [NAME=]FILE.
+// logOf parses the value of a log flag, [NAME=]FILE.
 func logOf(text string) watch.Log {
 	if name, path, ok := strings.Cut(text, "="); ok && name != "" && path != "" {
 		return watch.Log{Server: strings.TrimRight(name, "/"), Path: path}

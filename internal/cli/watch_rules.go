@@ -25,7 +25,7 @@ type ruleFlags struct {
 	Rules          string        `name:"rules" placeholder:"FILE" help:"Use a file of rules instead (docs/formats/watch.md)."`
 }
 
-// given rejects a file of rules together with flags for rules, and a duration of 0.
+// given returns an error if a file of rules is combined with flags for rules, or if a duration is 0.
 func (f *ruleFlags) given(k *kong.Context) error {
 	for _, name := range []string{"imbalance", "pace-imbalance", "ttft", "ttft-factor", "itl", "itl-factor", "queue-growth", "throughput-drop", "hold"} {
 		if f.Rules != "" && given(k, name) {

@@ -17,12 +17,12 @@ import (
 	"github.com/stepscope/stepscope/internal/watch"
 )
 
-// watchView has the flags that show the watch in a browser.
+// watchView has the flags for showing the watch in a browser.
 type watchView struct {
 	View    string `name:"view" placeholder:"PORT" help:"Show the watch in a browser, at this port on this machine only; 0: any free one."`
 	Browser bool   `help:"Like --view, and open the default browser."`
 
-	browse func(url string) error // nil: browse
+	browse func(url string) error // opens an address; nil: browse
 }
 
 // open opens the port, or returns nil if no page is requested.
@@ -40,12 +40,12 @@ func (c *watchView) open() (net.Listener, error) {
 	return httpguard.Listen("127.0.0.1", int(port), "", false)
 }
 
-// named matches the windows that a page may request by name; anything else that it requests is a run.
+// named matches the names of windows that a page may request. Any other name that a page requests is that of a run.
 var named = regexp.MustCompile(`^capture-[0-9]+(-before-[0-9]+|-since-[0-9]+|-after)?$`)
 
-// show serves the viewer until the returned function is called. w already has its directory.
+// show serves the viewer until the returned function is called. w.Dir must already be set.
 func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.Listener) (end func()) {
-	root, _ := c.root() // without a home for runs, none are shown
+	root, _ := c.root() // without a home for runs, no runs are shown
 	page := live.New(live.Options{Watched: c.Every})
 	w.See = page.Sees
 	w.Hear = func(ev *watch.Event, says string) { page.Marks(markOf(ev, says)) }
@@ -62,7 +62,7 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 			e.Warn("no browser could be started, open the address yourself: %v", err)
 		}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the viewer lasts as long as the watch
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the viewer ends only with the watch
 	var all sync.WaitGroup
 	all.Go(func() {
 		if err := view.New(opt).Serve(ctx, ln); err != nil {
@@ -72,8 +72,8 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 	return func() { cancel(); all.Wait() }
 }
 
-// opens returns a function that opens the capture of an id in a page: a window below dir, of all its servers, or a run
-// below root.
+// opens returns a function that opens the capture with the id that a page requests. The capture is a window in a
+// subdirectory of dir, with all servers of the window, or a run below root.
 func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string) (*view.Capture, error) {
 	as := &viewCmd{runPlace: c.runPlace}
 	return func(ctx context.Context, id string) (*view.Capture, error) {
@@ -93,7 +93,7 @@ func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string)
 	}
 }
 
-// markOf converts an event for the page.
+// markOf converts an event to the form that the page uses.
 func markOf(e *watch.Event, says string) *live.Mark {
 	m := &live.Mark{Server: e.Server, Kind: e.Kind, At: e.At.UnixMilli(), Rank: e.Rank, Text: says}
 	if e.Kind == watch.KindAlarm && e.After != nil && e.Onset != nil {

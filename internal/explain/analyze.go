@@ -77,7 +77,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, &NotOneError{doubts[0]}
 	}
 	var blames []*judge.Domain
-	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // runs concurrently with the tables, which do not need the blames
+	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // runs beside the tables, which do not need blames
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
 	var pauses tables.Pauses

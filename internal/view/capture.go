@@ -22,22 +22,23 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Capture is one profiling window, read and explained once for all views. It is immutable, so requests may use it
-// concurrently.
+// Capture is one profiling window, which is read and explained once for all views. It is immutable, so requests may use
+// it concurrently.
 type Capture struct {
-	ID      string         // used in the page's addresses
+	ID      string         // ID of the capture in the page's addresses
 	Traces  []*trace.Trace // in the order of Aligned's ranks; nil for a summarised window
 	Report  *result.Report
 	Aligned *match.Aligned
-	// Timeline returns the timeline of all ranks. Its computation starts with the capture; callers wait for it.
+	// Timeline returns the timeline of all ranks. NewCapture starts to compute the timeline, and callers wait until it
+	// is ready.
 	Timeline func() (*timeline.Timeline, error)
 	Kernels  *kernels.Work
-	Role     string // role of its server: prefill, decode; "": both
-	// Servers are the captures recorded together, including this one; none: this is the only one.
+	Role     string // role of the server: prefill or decode; "": both
+	// Servers lists the captures that were recorded together, including this one. It is empty if this is the only one.
 	Servers []Beside
-	// Load is the run during whose load the window was recorded; "": none.
+	// Load is the benchmark run during which the window was recorded; "": none.
 	Load string
-	// Perfetto opens the capture in Perfetto; nil: not possible.
+	// Perfetto opens the capture in Perfetto; nil: this is not possible.
 	Perfetto HandOver
 
 	worth *worth.Window
@@ -46,7 +47,7 @@ type Capture struct {
 
 // Beside is one of several servers recorded together.
 type Beside struct {
-	ID    string `json:"id"` // id of its capture
+	ID    string `json:"id"` // id of the server's capture
 	Title string `json:"title"`
 	Name  string `json:"-"` // name of the server
 	Role  string `json:"-"`
@@ -54,8 +55,8 @@ type Beside struct {
 
 // HandOver serves a capture to Perfetto until it is closed.
 type HandOver interface {
-	// Handler serves a page whose path ends in a slash, and the files below it. Creating it may take minutes: ctx
-	// limits only the wait.
+	// Handler serves a page whose path ends in a slash, and the files below it. The first call may take minutes. If ctx
+	// ends, Handler stops waiting, but preparation continues.
 	Handler(ctx context.Context) (http.Handler, error)
 	Close()
 }
@@ -73,11 +74,11 @@ func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool
 	c.Traces = inOrder(c.Aligned, read.Traces)
 	c.Kernels = kernels.New(c.Aligned, c.Traces)
 	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) { return timeline.New(c.Traces, c.Aligned, c.Report) })
-	go c.Timeline() // takes seconds for a large capture; usually done before the page asks for it
+	go c.Timeline() // takes seconds for a large capture, but is usually done before the page requests it
 	return c, nil
 }
 
-// inOrder returns the traces in the order of a's ranks, which exclude duplicates.
+// inOrder returns the traces in the order of a's ranks, without the traces of ranks given twice.
 func inOrder(a *match.Aligned, traces []*trace.Trace) (out []*trace.Trace) {
 	at := 0
 	for _, r := range a.Ranks {
@@ -93,7 +94,7 @@ func inOrder(a *match.Aligned, traces []*trace.Trace) (out []*trace.Trace) {
 	return out
 }
 
-// Head is the information about a capture that the page needs before it asks for any view.
+// Head is the information about a capture that the page needs before it requests any view.
 type Head struct {
 	ID    string   `json:"id"`
 	Title string   `json:"title"`
@@ -108,7 +109,7 @@ type Head struct {
 	Map    string          `json:"map"`    // initial measure of the heatmap of ranks and steps
 }
 
-// Title returns the title of a capture.
+// Title returns the title of the capture for display.
 func (c *Capture) Title() string {
 	if i := slices.IndexFunc(c.Servers, func(b Beside) bool { return b.ID == c.ID }); i >= 0 {
 		return c.Servers[i].Title
@@ -133,19 +134,19 @@ func (c *Capture) head() Head {
 	return h
 }
 
-// mostOpened is the number of opened runs kept in addition to the given captures: a capture of a million events takes
-// about 100 MB.
+// mostOpened is the number of opened runs that are kept in memory in addition to the given captures. A capture of a
+// million events takes about 100 MB.
 const mostOpened = 3
 
-// captures holds the given captures, and runs opened by the page.
+// captures holds the captures given at the start, and captures of runs that the page opened.
 type captures struct {
 	open func(context.Context, string) (*Capture, error)
 
 	mu     sync.Mutex
-	given  int // the first of all, which are never evicted
+	given  int // number of given captures, the first in all, which are never evicted
 	all    []*Capture
 	means  map[string]string // capture ids by the ids used to open them
-	single sync.Mutex        // serialises opening, since each uses all processors
+	single sync.Mutex        // held while a run is opened, since opening uses all processors
 }
 
 func newCaptures(given []*Capture, open func(context.Context, string) (*Capture, error)) *captures {
@@ -161,7 +162,8 @@ func newCaptures(given []*Capture, open func(context.Context, string) (*Capture,
 // capture.
 func SplitID(id string) (run, server string, several bool) { return strings.Cut(id, ":") }
 
-// find returns a loaded capture, the first for an empty id. An opened capture becomes the most recent.
+// find returns the loaded capture with the given id, or the first capture if id is empty. An opened capture becomes the
+// most recently used one.
 func (s *captures) find(id string) *Capture {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +184,7 @@ func (s *captures) find(id string) *Capture {
 	return c
 }
 
-// get returns a capture, and opens the run with that id if it is not loaded.
+// get returns the capture with the given id. If it is not loaded, get opens the run with that id.
 func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 	if c := s.find(id); c != nil {
 		return c, nil
@@ -192,7 +194,7 @@ func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 	}
 	s.single.Lock()
 	defer s.single.Unlock()
-	if c := s.find(id); c != nil { // another request has opened it meanwhile
+	if c := s.find(id); c != nil { // another request opened it while this one waited
 		return c, nil
 	}
 	c, err := s.open(ctx, id)
@@ -203,7 +205,7 @@ func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 		s.mu.Lock()
 		s.means[id] = c.ID
 		s.mu.Unlock()
-		if was := s.find(c.ID); was != nil { // loaded already under its own id
+		if was := s.find(c.ID); was != nil { // already loaded under its own id
 			release([]*Capture{c})
 			return was, nil
 		}
@@ -227,7 +229,7 @@ func (s *captures) close() {
 	release(s.all)
 }
 
-// release closes the hand-overs of captures, which hold resources outside memory.
+// release closes the Perfetto hand-overs of captures, which hold resources outside memory.
 func release(all []*Capture) {
 	for _, c := range all {
 		if c.Perfetto != nil {
@@ -236,7 +238,7 @@ func release(all []*Capture) {
 	}
 }
 
-// of makes a handler from one for a single capture, which the parameter c selects.
+// of returns a handler that calls answer with the capture that the parameter c selects.
 func (s *Server) of(answer func(*Capture, *http.Request) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		c, err := s.captures.get(r.Context(), r.FormValue("c"))

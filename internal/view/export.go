@@ -19,21 +19,23 @@ import (
 	"github.com/stepscope/stepscope/internal/view/timeline"
 )
 
-// Exported describes the limits of an exported page.
+// Exported describes the parts of the views that an exported page contains or lacks.
 type Exported struct {
-	LeftOut     []string `json:"left_out"`     // missing parts, in sentences
-	KernelRanks bool     `json:"kernel_ranks"` // includes kernels per rank, not only for all ranks
-	WhatIf      []string `json:"whatif"`       // available settings, one at a time
+	LeftOut     []string `json:"left_out"`     // missing parts, one sentence each
+	KernelRanks bool     `json:"kernel_ranks"` // the page has kernels per rank, not only for all ranks together
+	WhatIf      []string `json:"whatif"`       // settings for which the page has predictions, one at a time
 }
 
 // LeastExport is the smallest permitted size limit of an exported page, in bytes.
 const LeastExport = 1_000_000
 
-// Maximum shares of an exported page for views, in addition to their initial content. The timeline gets the rest.
+// Maximum shares of an exported page that kernels and predictions may take, in addition to their initial content. The
+// timeline gets the rest.
 const kernelShare, whatIfShare = 0.15, 0.1
 
 // Export writes the views of a capture as one standalone page of at most most bytes. The page contains the answers to
-// its own requests, so it needs no server. Export omits content that does not fit, and reports it.
+// all requests that it makes, so it needs no server. Export omits content that does not fit, and lists it in the
+// result.
 func Export(ctx context.Context, w io.Writer, c *Capture, version string, most int) (*Exported, error) {
 	s := New(Options{Given: []*Capture{c}, Version: version})
 	x := &exporting{ctx: ctx, s: s, c: c, pack: &pack{left: most - pageBytes()}, out: &Exported{LeftOut: []string{}, WhatIf: []string{}}}
@@ -58,7 +60,7 @@ type exporting struct {
 	out  *Exported
 }
 
-// ask returns the server's answer to a request of the page.
+// ask returns the answer that a server would give to a request of the page.
 func (x *exporting) ask(path string, v url.Values) (a timeline.Answer, err error) {
 	if err := x.ctx.Err(); err != nil {
 		return a, err
@@ -81,7 +83,7 @@ func (x *exporting) start() error {
 	return err
 }
 
-// session adds the page's initial state, once everything else is known.
+// session adds the page's initial state. It must be called after all other content has been added.
 func (x *exporting) session() error {
 	x.lack("Benchmark runs, running servers and other captures are not part of a standalone page.")
 	a, err := x.ask("session", nil)
@@ -94,14 +96,14 @@ func (x *exporting) session() error {
 	return nil
 }
 
-// kernels adds tables and flame graphs: for all ranks, and for each rank if space permits.
+// kernels adds tables and flame graphs for all ranks together and, if space permits, for each rank.
 func (x *exporting) kernels() error {
 	of := func(ranks []string) (answers []timeline.Answer, err error) {
 		for _, rank := range ranks {
 			for _, kind := range append([]string{""}, x.c.head().Kinds...) {
 				for _, by := range x.c.Kernels.Groups() {
 					for _, path := range []string{"kernels", "flame"} {
-						if path == "flame" && by == kernels.Kernel { // the flame graph by class covers this
+						if path == "flame" && by == kernels.Kernel { // the flame graph by class contains this one
 							continue
 						}
 						v := url.Values{"by": {string(by)}}
@@ -146,7 +148,7 @@ func (x *exporting) kernels() error {
 	return nil
 }
 
-// whatIf adds the predicted step times for single changes.
+// whatIf adds the predicted step times for single settings.
 func (x *exporting) whatIf() error {
 	a, err := x.ask("whatif", nil)
 	if err != nil {
@@ -180,7 +182,7 @@ func (x *exporting) whatIf() error {
 				}
 				a, err := x.ask("whatif", url.Values{"set": {what + "=" + to}})
 				if own, ok := errors.AsType[errStatus](err); ok && own.status == http.StatusBadRequest {
-					continue // the rank lacks that part
+					continue // the rank does not have this part
 				}
 				if err != nil {
 					return err
@@ -202,11 +204,11 @@ func (x *exporting) whatIf() error {
 	return nil
 }
 
-// alone returns the number of ranks, out of n, that get predictions of their own. Each rank takes about fifty replays of
-// all steps on all ranks; at 256 ranks a replay takes a quarter of a second.
+// alone returns for how many of n ranks predictions are computed individually. Each of these ranks needs about fifty
+// replays of all steps on all ranks, and with 256 ranks, a replay takes a quarter of a second.
 func alone(n int) int { return min(n, max(1, min(16, 512/n))) }
 
-// foremost returns the ranks to offer for single changes: first those with findings, then the others.
+// foremost returns n ranks for which predictions are offered: first ranks with findings, then others.
 func (x *exporting) foremost(n int) (ranks []int) {
 	for i := range x.c.Report.Findings {
 		ranks = append(ranks, x.c.Report.Findings[i].Ranks...)
@@ -254,14 +256,14 @@ func (x *exporting) timeline() error {
 	return nil
 }
 
-// Replacements for the addresses that a served page loads.
+// Replacements for the addresses from which a served page loads its resources.
 var (
 	styleLink  = []byte(`<link rel="stylesheet" href="app.css">`)
 	scriptLink = []byte(`<script src="app.js" defer></script>`)
 	bodyEnd    = []byte("</body>")
 )
 
-// exportedPage is the served page with its resources and the answers inlined.
+// exportedPage returns the served page with its resources and the answers inlined.
 func exportedPage(answers []byte) []byte {
 	script := file("ui/dist/app.js")
 	sum := sha256.Sum256(script)
@@ -278,5 +280,5 @@ func exportedPage(answers []byte) []byte {
 	return page
 }
 
-// pageBytes is the length of an exported page without answers.
+// pageBytes returns the length of an exported page without answers.
 func pageBytes() int { return len(exportedPage(nil)) }

@@ -13,7 +13,7 @@ import (
 //go:embed ui/index.html ui/dist
 var files embed.FS
 
-// file returns one of the embedded files.
+// file returns the embedded file with the given name.
 func file(name string) []byte {
 	text, err := files.ReadFile(name)
 	if err != nil {
@@ -22,11 +22,11 @@ func file(name string) []byte {
 	return text
 }
 
-// policy lets the page load resources only from this server, and blocks inline scripts.
+// policy allows the page to load resources only from this server, and blocks inline scripts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// headers adds headers to every reply.
+// headers adds security headers to every reply.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -40,7 +40,7 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
-// pages are the routes of the page itself.
+// pages returns the routes of the page and its resources.
 func pages() (routes []httpguard.Route) {
 	for _, f := range []struct{ path, file, kind string }{
 		{"/{$}", "ui/index.html", "text/html; charset=utf-8"},
@@ -60,8 +60,8 @@ func pages() (routes []httpguard.Route) {
 // keyCookie is the cookie that carries the API key, since a browser cannot send custom headers when it requests a page.
 const keyCookie = "stepscope-key"
 
-// keyed moves the key from the printed address into a cookie, and copies it from the cookie to the header that front
-// checks.
+// keyed takes the API key from the printed address and stores it in a cookie. In later requests, it copies the key from
+// the cookie to the header that httpguard.Front checks.
 func keyed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if key := r.URL.Query().Get("key"); key != "" && r.URL.Path == "/" {

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// runRow is a run in the list, with the views available for it.
+// runRow is a run in the list of runs, with the views that are available for the run.
 type runRow struct {
 	ID      string        `json:"id"`
 	Kind    string        `json:"kind"`

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/view/timeline"
 )
 
-// timelines answers requests for a capture's timeline.
+// timelines answers a request for data of a capture's timeline.
 func timelines(c *Capture, r *http.Request) (any, error) {
 	t, err := c.Timeline()
 	if errors.Is(err, timeline.ErrNoTraces) {

@@ -1,8 +1,8 @@
-// Package view shows captures and runs in a browser. It serves one page on loopback, and the data that the page draws.
+// Package view shows captures and runs in a browser. It serves one page, on loopback, and the data that the page shows.
 //
-// Go prepares the data, TypeScript draws it: handlers send data ready for display, with numbers in nanoseconds and
-// bytes and arrays never null. The page (ui/) draws it and keeps its whole state in its address. The server provides
-// only the captures given on the command line and the runs of one directory.
+// Handlers in Go prepare the data, so that it only needs to be drawn. Times are in nanoseconds, sizes in bytes, and
+// arrays are never null. The page (ui/, in TypeScript) draws the data, and keeps its whole state in its address. The
+// server provides only the captures given on the command line and the runs of one directory.
 package view
 
 import (
@@ -27,20 +27,21 @@ import (
 	"github.com/stepscope/stepscope/internal/view/load"
 )
 
-// Options configure a Server.
+// Options configures a Server.
 type Options struct {
-	Given []*Capture        // the first is shown initially; none: the list of runs is
+	Given []*Capture        // captures, of which the first is shown initially; empty: the list of runs is shown
 	Root  string            // directory of the runs; "": none
-	Run   *runs.Run         // the benchmark run shown initially, from any directory; nil: none
+	Run   *runs.Run         // benchmark run that is shown initially, from any directory; nil: none
 	Say   *progress.Console // receives warnings about incomplete runs
-	Live  *live.Live        // running servers; nil: none
-	// Open opens another capture by the id of its run, or, for one of a run's servers, by its id in Capture.Servers.
-	// For a run with several servers it opens the first that can be shown.
+	Live  *live.Live        // running servers to show; nil: none
+	// Open opens another capture. id is the id of a run or, for one of several servers of a run, the id in
+	// Capture.Servers. If id names a run with several servers, Open opens the capture of the first server that can be
+	// shown.
 	Open func(ctx context.Context, id string) (*Capture, error)
-	// Perfetto adds a button to open a capture in Perfetto, see Capture.Perfetto.
+	// Perfetto adds a button that opens a capture in Perfetto; see Capture.Perfetto.
 	Perfetto bool
 	Version  string
-	APIKey   string // required beyond loopback; see front
+	APIKey   string // required if the server listens beyond loopback; see httpguard.Front
 	Log      *slog.Logger
 }
 
@@ -59,7 +60,7 @@ func New(o Options) *Server {
 	s.front = &httpguard.Front{
 		APIKey: o.APIKey, Log: o.Log, BodyTimeout: 20 * time.Second, MaxBodyBytes: httpguard.MostControl,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
-			text, _ := json.Marshal(map[string]string{"error": message}) // a map of strings always encodes
+			text, _ := json.Marshal(map[string]string{"error": message}) // cannot fail for a map of strings
 			httpguard.WriteJSON(w, status, text)
 		},
 	}
@@ -90,7 +91,7 @@ func (s *Server) recorded(ctx context.Context, run *runs.Run) iter.Seq2[load.Rec
 	}
 }
 
-// answers are the handlers of requests below /api/.
+// answers returns the handlers of requests below /api/, by path.
 func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 	all := map[string]func(*http.Request) (any, error){
 		"session":         s.session,
@@ -106,7 +107,7 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 	return all
 }
 
-// routes are the routes of the page and its data.
+// routes returns the routes of the page and of its data.
 func (s *Server) routes() []httpguard.Route {
 	routes := pages()
 	for path, answer := range s.answers() {
@@ -121,7 +122,7 @@ func (s *Server) routes() []httpguard.Route {
 	return routes
 }
 
-// handOver serves a capture to Perfetto.
+// handOver answers requests of Perfetto for a capture.
 func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
 	c, err := s.captures.get(r.Context(), r.PathValue("c"))
 	var handler http.Handler
@@ -138,17 +139,17 @@ func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// Handler serves all routes.
+// Handler returns a handler for all routes.
 func (s *Server) Handler() http.Handler {
 	mux := s.front.Mux(s.routes(), func(r *http.Request) string { return "there is no " + r.URL.Path })
 	return headers(s.front.Guard(keyed(mux)))
 }
 
-// Serve serves on ln until ctx ends and a capture in progress has been stopped. It then releases all captures.
+// Serve serves on ln until ctx has ended and any capture in progress has been stopped. It then releases all captures.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer s.captures.close()
 	if s.Live != nil {
-		ctx, cancel := context.WithCancel(ctx) // also ends Live if the listener fails
+		ctx, cancel := context.WithCancel(ctx) // ends Live, too, if the listener fails
 		var live sync.WaitGroup
 		live.Go(func() { s.Live.Run(ctx) })
 		defer live.Wait()
@@ -157,21 +158,21 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return s.front.Serve(ctx, ln, s.Handler(), func(hs *http.Server) { hs.Close() })
 }
 
-// Session is the page's initial state.
+// Session is the initial state of the page.
 type Session struct {
 	Version  string `json:"version"`
 	Captures []Head `json:"captures"`
 	Opened   string `json:"opened"`   // id of the requested capture; "": none
-	Runs     bool   `json:"runs"`     // there may be runs to open
+	Runs     bool   `json:"runs"`     // there is a directory of runs
 	Run      string `json:"run"`      // the initial benchmark run; "": none
-	Live     bool   `json:"live"`     // there are running servers
+	Live     bool   `json:"live"`     // there are running servers to show
 	Perfetto bool   `json:"perfetto"` // captures can be opened in Perfetto
-	// Exported describes the limits of a standalone page; nil: a server is behind the page.
+	// Exported describes the content of an exported page. It is nil if a server provides the data.
 	Exported *Exported `json:"exported"`
 }
 
-// session returns the given captures, and the run named by the parameter "open". It excludes captures opened by other
-// requests, so that an address always shows the same content.
+// session returns the given captures, and the run named by the parameter "open". It leaves out captures that other
+// requests opened, so that an address always shows the same content.
 func (s *Server) session(r *http.Request) (any, error) {
 	heads, opened := []Head{}, ""
 	for _, c := range s.Given {
@@ -193,18 +194,18 @@ func (s *Server) session(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// errStatus is an error with its HTTP status.
+// errStatus is an error with an HTTP status.
 type errStatus struct {
 	status int
 	error
 }
 
-// bad returns an error for an invalid request.
+// bad returns an error with the status of an invalid request.
 func bad(format string, args ...any) error {
 	return errStatus{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
-// json sends the result of answer as JSON; bytes are sent unchanged.
+// json returns a handler that sends the result of answer as JSON. Raw bytes are sent unchanged.
 func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := answer(r)
@@ -225,7 +226,7 @@ func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc 
 	}
 }
 
-// refuse sends an error with its HTTP status.
+// refuse replies with an error, using the HTTP status of the error.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	if own, ok := errors.AsType[errStatus](err); ok {

@@ -11,24 +11,24 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/worth"
 )
 
-// WhatIf holds the predicted step times under some settings; see result.WhatIf.
+// WhatIf holds the step times predicted with some settings; see result.WhatIf.
 type WhatIf struct {
 	Known       bool            `json:"known"`
-	Why         string          `json:"why"` // reason for the lack of a prediction
+	Why         string          `json:"why"` // reason that there is no prediction
 	Off         float64         `json:"off_median"`
 	OffP90      float64         `json:"off_p90"`
 	Unexplained float64         `json:"unexplained"`
 	Parts       []whatIfPart    `json:"parts"`
 	Rows        []whatIfRow     `json:"rows"`
 	Lengths     []whatIfLengths `json:"lengths"`
-	Command     string          `json:"command"` // the equivalent command; "": no changes
+	Command     string          `json:"command"` // the equivalent command; "": there are no settings
 }
 
-// whatIfPart is one part of a step that settings may change.
+// whatIfPart is a part of a step that settings can change.
 type whatIfPart struct {
-	ID    string  `json:"id"` // as in settings
+	ID    string  `json:"id"` // name in settings
 	Share float64 `json:"share"`
-	Peers bool    `json:"peers"` // one rank may be set to match the others
+	Peers bool    `json:"peers"` // one rank can be set to match the others
 }
 
 type whatIfRow struct {
@@ -39,13 +39,13 @@ type whatIfRow struct {
 
 type whatIfLengths struct {
 	Ranks []int   `json:"ranks"`
-	Steps []int   `json:"steps"` // the compared steps
+	Steps []int   `json:"steps"` // steps that were compared
 	Was   []int64 `json:"was"`
 	Would []int64 `json:"would"`
 	Ends  []int64 `json:"end_ns"` // recorded end of each step, relative to the capture's origin
 }
 
-// whatIf answers a request for settings, each in a parameter "set" in the syntax of whatif --set.
+// whatIf answers a request for a prediction. Each parameter "set" is a setting in the syntax of whatif --set.
 func (s *Server) whatIf(c *Capture, r *http.Request) (any, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, bad("%v", err)
@@ -56,7 +56,7 @@ func (s *Server) whatIf(c *Capture, r *http.Request) (any, error) {
 // mostSettings limits the work of one request.
 const mostSettings = 50
 
-// WhatIf replays the steps with settings.
+// WhatIf replays the steps of the capture with settings.
 func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 	if len(texts) > mostSettings {
 		return nil, bad("%d settings: give at most %d", len(texts), mostSettings)
@@ -102,8 +102,8 @@ func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 	return out, nil
 }
 
-// parts returns the parts offered as sliders: those of the critical path with their shares, and the classes of kernels
-// that ran.
+// parts returns the parts for which the page offers sliders: the parts of the critical path, each with its share, and
+// the classes of kernels that ran.
 func (c *Capture) parts() (parts []whatIfPart) {
 	share := func(causes ...string) (sum float64) {
 		for _, row := range c.Report.Path.Rows {

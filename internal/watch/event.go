@@ -50,7 +50,7 @@ type Event struct {
 	Error    string   `json:"error,omitempty"`
 	Seconds  float64  `json:"seconds,omitempty"`  // back: length of the outage; end: time watched
 	Captures int      `json:"captures,omitempty"` // end
-	Blind    float64  `json:"blind_s,omitempty"`  // end: total length of the watch's own windows, in which nothing is judged
+	Blind    float64  `json:"blind_s,omitempty"`  // end: total length of the watch's own windows, which are not judged
 }
 
 // tell logs an event and prints lines.

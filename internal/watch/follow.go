@@ -31,7 +31,7 @@ type follower struct {
 	tail   *signals.Tail  // reads the server's log; nil: none
 
 	last *signals.Sample
-	live *signals.Live // change since the previous sample; nil: only one sample so far
+	live *signals.Live // change since the previous sample; nil: there is only one sample so far
 
 	missing time.Time // time of the first missing sample; zero: the last sample arrived
 	told    bool

@@ -50,7 +50,7 @@ type seenRank struct {
 type seenHist struct {
 	Sum    float64      `json:"sum"`
 	Count  float64      `json:"count"`
-	Counts [][2]float64 `json:"counts"` // upper bound in s, number of observations up to it; the rest lies beyond the last bound
+	Counts [][2]float64 `json:"counts"` // upper bound in s, observations up to it; the rest exceeds the last bound
 }
 
 func given(v float64) *float64 {

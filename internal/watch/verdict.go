@@ -28,7 +28,7 @@ type Verdict struct {
 	Kind  string    `json:"kind"`
 	Rank  string    `json:"rank,omitempty"`
 	Since time.Time `json:"since"`
-	Cause string    `json:"cause,omitempty"` // slower: the cause as of a straggler; more work: requests, tokens, contexts or load
+	Cause string    `json:"cause,omitempty"` // slower: as of a straggler; more work: requests, tokens, contexts or load
 	Says  string    `json:"says"`            // one sentence
 
 	Rules []string `json:"rules"` // rules that raised an alarm, the earliest first
@@ -82,7 +82,8 @@ func (s *shot) verdict() *Verdict {
 				v.Findings = append(v.Findings, report.Words(f.Title))
 			}
 		}
-		if v.Kind == Unclear && (len(s.of.of) == 1 || s.who() < 0 || i == 0) { // of several servers, the first one is the outlier
+		// If there are several servers, the first server is the outlier.
+		if v.Kind == Unclear && (len(s.of.of) == 1 || s.who() < 0 || i == 0) {
 			v.byFindings(x.report)
 		}
 	}
@@ -219,8 +220,8 @@ func (v *Verdict) gathers() bool {
 	return tokens <= equal && running/tokens >= different
 }
 
-// waits reports whether more requests wait for this rank than for the others. The difference must be at least half the
-// number of requests that the rank runs.
+// waits reports whether more requests wait for this rank than for the others. The difference must be at least
+// overloaded and at least half the number of requests that the rank runs.
 func (v *Verdict) waits() bool {
 	queued, running := v.figure("queued"), v.figure("running")
 	if queued == nil || running == nil || queued.This == nil || queued.Others == nil || running.This == nil {

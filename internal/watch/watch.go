@@ -61,7 +61,7 @@ type Log struct {
 }
 
 // Of returns the index of the server that wrote the log. servers holds the name and the URL of each server. Of returns
-// -1 if there is no server, only the log.
+// -1 if there are no servers, only the log.
 func (l *Log) Of(servers [][2]string) (int, error) {
 	i := slices.IndexFunc(servers, func(s [2]string) bool { return l.Server != "" && (s[0] == l.Server || s[1] == l.Server) })
 	switch {
@@ -81,7 +81,7 @@ func (l *Log) Of(servers [][2]string) (int, error) {
 type Capture struct {
 	Window      torch.Window
 	Options     torch.Options
-	Nsys        *nsys.ExternalSession // if set, captures use this standby session of Nsight Systems instead of the torch profiler
+	Nsys        *nsys.ExternalSession // standby session of Nsight Systems that replaces the torch profiler
 	NsysTime    time.Duration         // length of the windows of Nsys
 	Cooldown    time.Duration         // minimum time between captures that show the same condition
 	Most        int                   // maximum number of captures

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// readers are the commands that read traces. FILE is replaced by the input.
+// readers are the commands that read traces. In the arguments, FILE is replaced by the path of the input.
 var readers = [][]string{
 	{"analyze", "FILE"}, {"analyze", "FILE", "--html", "page.html", "--json"}, {"whatif", "FILE", "--set", "host=0.5"},
 	{"trace", "check", "FILE"}, {"trace", "merge", "FILE", "-o", "out.trace.json.gz"}, {"trace", "merge", "FILE", "-o", "out.pftrace"},
@@ -51,7 +51,7 @@ func gzipped(text string) []byte {
 	return b.Bytes()
 }
 
-// bombs are small files that could take long or need much memory.
+// bombs tries small files that could take a long time or much memory to read.
 func bombs(a *attack) error {
 	zeros := func(n int) []byte { return gzipped(`{"traceEvents":[` + strings.Repeat(" ", n)) }
 	var z bytes.Buffer
@@ -117,7 +117,7 @@ func bombs(a *attack) error {
 	return nil
 }
 
-// read runs a command and checks that it survives.
+// read runs a command that reads a file, and checks that the command handles the file.
 func (a *attack) read(dir string, args []string) {
 	a.try()
 	if _, err := run(0, dir, args...); err != nil {
@@ -126,7 +126,7 @@ func (a *attack) read(dir string, args []string) {
 	a.left(dir, args)
 }
 
-// left reports temporary files that a command left behind.
+// left records a failure if a command has left temporary files behind.
 func (a *attack) left(dir string, args []string) {
 	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && (strings.Contains(d.Name(), ".tmp") || strings.HasPrefix(d.Name(), "stepscope-spool")) {
@@ -145,7 +145,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// mutated corrupts real captures in random ways.
+// mutated runs the readers on real captures that were corrupted in random ways.
 func mutated(a *attack) error {
 	source, err := texts("testdata/traces/graph_work")
 	if err != nil {
@@ -172,7 +172,7 @@ func mutated(a *attack) error {
 	return nil
 }
 
-// texts returns the rank files of a capture, unpacked.
+// texts returns the contents of the rank files of a capture, decompressed.
 func texts(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.gz"))
@@ -237,14 +237,14 @@ func breakIt(rng *rand.Rand, text []byte, name string) ([]byte, string) {
 	return text, plain
 }
 
-// signals interrupts readers of a large capture at random moments.
+// signals interrupts the readers of a large capture at random moments.
 func signals(a *attack) error {
 	dir, done, err := a.temp()
 	if err != nil {
 		return err
 	}
 	defer done()
-	// Long enough that each command is still reading it.
+	// The text is long enough that each command is still reading it when it is interrupted.
 	var big strings.Builder
 	for i := range 1_500_000 {
 		big.WriteString(event(i, fmt.Sprintf("kernel_%d", i%100_000)))
@@ -263,7 +263,7 @@ func signals(a *attack) error {
 		switch {
 		case err != nil:
 			a.fail("%s, SIGINT after %v: %v", strings.Join(args, " "), after, err)
-		case r.interrupted == 0: // it finished first
+		case r.interrupted == 0: // the command finished before the interrupt
 		case r.status == 130 && r.interrupted > wide(time.Second):
 			a.fail("%s, SIGINT after %v: ended %v later", strings.Join(args, " "), after, r.interrupted)
 		case r.status == 130:
@@ -281,7 +281,7 @@ func signals(a *attack) error {
 	return nil
 }
 
-// names are names of files, kernels and hosts with characters that move a cursor.
+// names tries names of files, kernels and hosts that contain characters that move the cursor.
 func names(a *attack) error {
 	evil := "a\x1b[2J\x07\u202eexe.\u2066b\x9bc=cmd|'/c calc'!A0"
 	dir, done, err := a.temp()
@@ -307,7 +307,7 @@ func names(a *attack) error {
 			r, err := run(0, dir, with(args, in)...)
 			if err != nil {
 				a.fail("%s of a hostile name: %v", args[0], err)
-			} else if c := control(r.out); c != "" && !slices.Contains(args, "--json") { // JSON is for programs
+			} else if c := control(r.out); c != "" && !slices.Contains(args, "--json") { // only programs read JSON
 				a.fail("%s of a hostile name: stdout has %s", strings.Join(args, " "), c)
 			}
 		}

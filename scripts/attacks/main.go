@@ -1,4 +1,4 @@
-// Command attacks attacks a built binary. See scripts/attack.
+// Command attacks attacks the stepscope binary with hostile files, requests and servers. See scripts/attack.
 package main
 
 import (
@@ -92,7 +92,7 @@ func main() {
 	}
 }
 
-// some is the number of n cases to try: a tenth of them with -short.
+// some returns how many of n cases to try: all, or a tenth of them with -short.
 func some(n int) int {
 	if *short {
 		return max(n/10, 1)
@@ -100,7 +100,7 @@ func some(n int) int {
 	return n
 }
 
-// wide extends a time limit when the race detector is on.
+// wide returns a time limit, which is extended when the race detector is on.
 func wide(d time.Duration) time.Duration {
 	if *race {
 		return 8 * d
@@ -116,7 +116,7 @@ func (a *attack) fail(format string, args ...any) {
 	a.failed = append(a.failed, a.family+": "+fmt.Sprintf(format, args...))
 }
 
-// temp creates a directory, which done removes unless an attack failed meanwhile.
+// temp creates a directory. done removes it, unless an attack has failed since its creation.
 func (a *attack) temp() (dir string, done func(), err error) {
 	dir, err = os.MkdirTemp("", "attack-")
 	count := func() int {
@@ -153,7 +153,7 @@ const (
 func run(interrupt time.Duration, dir string, args ...string) (r result, err error) {
 	limit := wide(longest) + interrupt
 	if interrupt > 0 {
-		limit += 20 * time.Second // the caller checks this time
+		limit += 20 * time.Second // the caller checks the time after the interrupt
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -193,8 +193,8 @@ func run(interrupt time.Duration, dir string, args ...string) (r result, err err
 	return r, r.sane()
 }
 
-// watch sends the peak memory of a process. The kernel's own figure at exit also counts this process, from which the
-// other was forked.
+// watch sends the peak memory of a process. The figure that the kernel reports at exit cannot be used, because it
+// includes the memory of this process, from which the other process was forked.
 func watch(pid int, ended <-chan struct{}, peak chan<- int64) {
 	var most int64
 	for {
@@ -213,7 +213,8 @@ func watch(pid int, ended <-chan struct{}, peak chan<- int64) {
 	}
 }
 
-// comm is the kernel's name for the program, once it is no longer a fork.
+// comm returns the name that the kernel shows for the program. Before a forked process executes the program, the kernel
+// shows another name.
 func comm() string {
 	name := filepath.Base(*program)
 	return name[:min(len(name), 15)]
@@ -243,7 +244,7 @@ func (r *result) sane() error {
 	return nil
 }
 
-// control returns a character that moves a cursor or reverses text, or "".
+// control returns the first character of text that moves the cursor or reverses text, or "".
 func control(text []byte) string {
 	for _, r := range string(text) {
 		switch {
@@ -260,7 +261,7 @@ func tail(b []byte) string {
 	return s[max(0, len(s)-200):]
 }
 
-// limited keeps the first part of a long text.
+// limited is a writer that keeps only the first part of a long text.
 type limited struct{ b *bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {

@@ -61,7 +61,7 @@ func serving(dir string, args ...string) (*server, error) {
 	return nil, fmt.Errorf("%s does not listen: %s", strings.Join(args, " "), tail([]byte(s.text())))
 }
 
-// stop stops it and reports its errors.
+// stop stops the server and records its errors as failures.
 func (s *server) stop(a *attack) {
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	done := make(chan error, 1)
@@ -87,7 +87,7 @@ func (s *server) stop(a *attack) {
 	}
 }
 
-// rss is its resident memory in bytes.
+// rss returns the server's resident memory in bytes.
 func (s *server) rss() int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
 	var size, resident int64
@@ -95,7 +95,7 @@ func (s *server) rss() int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// answers returns an error unless it still works.
+// answers returns an error unless the server still answers requests.
 func (s *server) answers() error {
 	ctx, cancel := context.WithTimeout(context.Background(), wide(20*time.Second))
 	defer cancel()
@@ -166,7 +166,7 @@ var parameters = []string{
 
 var status = regexp.MustCompile(`^HTTP/1\.[01] (\d{3})`)
 
-// hostileHTTP attacks a server, or a router in front of one.
+// hostileHTTP attacks a server, or a router in front of a server.
 func hostileHTTP(a *attack, router bool) error {
 	dir, done, err := a.temp()
 	if err != nil {
@@ -229,7 +229,7 @@ func mistakes(a *attack, s *server) {
 	}
 }
 
-// wrongRequests sends text that is not HTTP, and HTTP that does not fit the route.
+// wrongRequests sends text that is not HTTP, and HTTP requests that are wrong for the route.
 func (s *server) wrongRequests(a *attack) {
 	get := func(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" }
 	all := map[string]string{
@@ -267,7 +267,8 @@ func (s *server) wrongRequests(a *attack) {
 	post(context.Background(), s.url+"/stop_profile", "")
 }
 
-// foreign sends requests as a browser does for a page of another site, and HEAD: none may start anything.
+// foreign sends HEAD requests, and requests like those that a browser sends for a page of another site. None of them
+// may start anything.
 func foreign(a *attack, s *server) {
 	for _, route := range []string{"/start_profile", "/stop_profile", "/flush_cache", "/generate"} {
 		for _, how := range []string{
@@ -285,7 +286,7 @@ func foreign(a *attack, s *server) {
 	}
 }
 
-// paths sends paths outside the directory for profiles.
+// paths sends requests with paths outside the directory for profiles.
 func paths(a *attack, s *server, dir string) {
 	for _, body := range []string{
 		`{"profile_id":"../../x"}`, `{"profile_id":"a/b"}`, `{"profile_prefix":"../x"}`, `{"profile_id":"\u0000"}`, `{"output_dir":"/proc/self/mem"}`, `{"num_steps":-1}`, `{"num_steps":1e18}`, `{"activities":["NONSENSE"]}`, `{"profile_id":"` + strings.Repeat("a", 5000) + `"}`,
@@ -310,7 +311,7 @@ func paths(a *attack, s *server, dir string) {
 	}
 }
 
-// slow opens clients that send slowly or read nothing.
+// slow opens connections to the server that send slowly or read nothing.
 func slow(a *attack, s *server) {
 	u, _ := url.Parse(s.url)
 	var open []net.Conn
@@ -338,7 +339,7 @@ func slow(a *attack, s *server) {
 	for _, c := range open {
 		c.Close()
 	}
-	// A client that has sent its request, closed its side and still reads must get its answer.
+	// A client that has sent its request and closed its sending side, but still reads, must get a reply.
 	a.try()
 	body := `{"text":"a","sampling_params":{"max_new_tokens":2}}`
 	if head, err := s.raw(fmt.Sprintf("POST /generate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body), true); !strings.HasPrefix(head, "HTTP/1.1 200") {
@@ -346,7 +347,7 @@ func slow(a *attack, s *server) {
 	}
 }
 
-// Memory limits for all large bodies together: at the peak, and afterwards.
+// Limits on the server's memory for all large bodies together: at the peak, and afterwards.
 const (
 	mostPeak = 2 << 30
 	mostStay = 700 << 20
@@ -382,7 +383,7 @@ func floods(a *attack, target, behind *server) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), wide(60*time.Second))
 				defer cancel()
-				// A refused client may see the connection close.
+				// If the server refuses a request, the client may find the connection closed.
 				if code, reply, err := post(ctx, target.url+route, body); ctx.Err() != nil {
 					a.fail("%s with 30 MB: no answer in a minute: %d %.100s %v", route, code, reply, err)
 				} else if code >= 500 && code != 503 {
@@ -405,7 +406,7 @@ func floods(a *attack, target, behind *server) {
 	}
 }
 
-// peers sends noise to all ports of a prefill server and of one of two nodes.
+// peers sends random bytes to all ports of a prefill server, and to all ports of one of two nodes.
 func peers(a *attack) error {
 	dir, done, err := a.temp()
 	if err != nil {

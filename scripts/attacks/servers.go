@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// clients are the commands that query servers. URL is replaced by the server's.
+// clients are the commands that query servers. In the arguments, URL is replaced by the URL of the server.
 var clients = [][]string{
 	{"send", "--base-url", "URL", "--max-new-tokens", "4"},
 	{"send", "--base-url", "URL", "--max-new-tokens", "4", "--stream"},
@@ -24,7 +24,7 @@ var clients = [][]string{
 	{"trace", "check", "URL"},
 }
 
-// replies are the replies of a hostile server, on one connection.
+// replies maps names to the replies of a hostile server; each function writes its reply to one connection.
 var replies = map[string]func(c net.Conn, path string){
 	"closes at once":  func(c net.Conn, _ string) {},
 	"no HTTP":         func(c net.Conn, _ string) { c.Write(noise(4096)) },
@@ -88,9 +88,10 @@ func forever(c net.Conn, text string) {
 	}
 }
 
-// servers runs clients against hostile servers, which are hostile at once or after looking healthy.
+// servers runs the client commands against hostile servers. Some are hostile from the beginning, others only after they
+// have answered health probes.
 func servers(a *attack) error {
-	// They mostly wait.
+	// Run the clients in parallel, because they mostly wait.
 	var group errgroup.Group
 	group.SetLimit(8)
 	i := 0

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// paragraph is consecutive prose that begins at line.
+// paragraph is a piece of consecutive prose; line is the number of its first line.
 type paragraph struct {
 	line int
 	text []string
@@ -93,7 +93,7 @@ func markdown(content string) (out []paragraph) {
 	return out
 }
 
-// sentences splits a paragraph at stops. Code and addresses count as one word.
+// sentences splits a paragraph at stops. Each piece of code and each address counts as one word.
 func (p paragraph) sentences(file string) (out []sentence) {
 	text := link.ReplaceAllString(code.ReplaceAllString(strings.Join(p.text, " "), "code"), "]")
 	for text = strings.TrimSpace(text); text != ""; {

@@ -1,5 +1,5 @@
-// Command screens makes the screenshots in README and docs, of real commands in a terminal and a browser. It needs tmux
-// and chromium.
+// Command screens makes the screenshots in README and docs. They show real commands in a terminal and a browser. It
+// needs tmux and chromium.
 //
 //	go run ./scripts/screens [DIR]
 package main
@@ -24,9 +24,9 @@ type screen struct {
 	cols, rows int
 	line       string
 	until      string // text on the screen when the screenshot is taken
-	page       string // instead: file of a page that the command writes
-	view       string // instead: part of the viewer's address after the #, for a viewer that the command serves
-	width      int    // of the page, in pixels
+	page       string // if set, show this page, a file that the command writes, instead of the terminal
+	view       string // if set, show this view of the viewer that the command serves: the address after the #
+	width      int    // width of the page in pixels
 	height     int
 }
 
@@ -100,7 +100,7 @@ func run(dir string) error {
 	return nil
 }
 
-// answers waits for a server.
+// answers waits until a server answers at url.
 func answers(url string) (err error) {
 	for range 100 {
 		var res *http.Response
@@ -152,7 +152,7 @@ func (s *screen) terminal(tmp, path string) error {
 		return err
 	}
 	defer tmux("kill-server")
-	time.Sleep(300 * time.Millisecond) // the shell's prompt
+	time.Sleep(300 * time.Millisecond) // wait for the shell's prompt
 	if _, err := tmux("send-keys", "-l", strings.NewReplacer("$URL", os.Getenv("URL")).Replace(s.line)); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *screen) terminal(tmp, path string) error {
 	return shoot("file://"+page, path, s.cols*8+40, strings.Count(strings.TrimRight(shown, "\n"), "\n")*17+60)
 }
 
-// shoot renders the page at an address with a browser.
+// shoot takes a screenshot of the page at an address with a browser.
 func shoot(page, path string, width, height int) error {
 	out, err := exec.Command("chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=20000",
 		fmt.Sprintf("--window-size=%d,%d", width, height), "--screenshot="+path, page).CombinedOutput()
@@ -190,13 +190,13 @@ func shoot(page, path string, width, height int) error {
 	return nil
 }
 
-// attribute is an escape sequence for the style of the following text (ECMA-48, SGR).
+// attribute matches an escape sequence that sets the style of the following text (ECMA-48, SGR).
 var attribute = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
 var colours = [16]string{"#1e1e1e", "#f14c4c", "#23d18b", "#e5c07b", "#5aa5ff", "#d670d6", "#29b8db", "#d4d4d4",
 	"#808080", "#ff6b6b", "#4be3a3", "#f5d76e", "#7ab8ff", "#e58ae5", "#5fd7f0", "#ffffff"}
 
-// terminalPage returns a page that looks like a terminal with some text.
+// terminalPage returns an HTML page that looks like a terminal with the given text.
 func terminalPage(text string) string {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><meta charset="utf-8"><style>body{margin:0;background:#1e1e1e;color:#d4d4d4}` +
@@ -218,7 +218,8 @@ func terminalPage(text string) string {
 	return b.String() + "</pre>\n"
 }
 
-// styleOf returns the style of text after an attribute. tmux repeats all active ones each time.
+// styleOf returns the CSS style of the text after an attribute. One attribute is enough, because tmux repeats all
+// active ones each time.
 func styleOf(attribute string) string {
 	var style []string
 	codes := strings.Split(attribute, ";")

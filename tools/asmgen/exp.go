@@ -7,9 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The exponential: with n = round(x/ln 2) and r = x - n·ln 2, exp(x) = 2ⁿ·exp(r), and exp(r) = 1 + r + r²·P(r) for |r|
-// ≤ ln 2 / 2. The split of ln 2 and the coefficients of P are those of expf in Moshier's Cephes library
-// (netlib.org/cephes, single/expf.c), good to two units in the last place.
+// The exponential is computed as exp(x) = 2ⁿ·exp(r) with n = round(x/ln 2) and r = x - n·ln 2. For |r| ≤ ln 2 / 2,
+// exp(r) = 1 + r + r²·P(r). The split of ln 2 and the coefficients of P are those of expf in Moshier's Cephes library
+// (netlib.org/cephes, single/expf.c). The result is accurate to two units in the last place.
 const (
 	log2e = 1.44269504088896341
 	ln2Hi = 0.693359375
@@ -18,10 +18,11 @@ const (
 
 var expPoly = []float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
 
-// exp replaces x by exp(x). It clobbers n, p and s. Arguments below the smallest normal result give 0.
+// exp emits code that replaces x by exp(x). It clobbers n, p and s. If the result would be smaller than the smallest
+// normal number, it is 0.
 func (v *vec) exp(x, n, p, s reg.VecPhysical) {
 	if v.lanes == 16 {
-		// VSCALEFPS below saturates by itself; the clamp only keeps r finite.
+		// The instruction VSCALEFPS below saturates without help. The clamp only keeps r finite.
 		v.VMAXPS(v.float("expLo", -200), x, x)
 		v.VMINPS(v.float("expHi", 200), x, x)
 		v.VMULPS(v.float("log2e", log2e), x, n)
@@ -95,9 +96,9 @@ func (v *vec) expSum() {
 	v.end3(sum)
 }
 
-// round emits the rounding of the float32 in x to bf16 in the low half of each lane. It clobbers t and u. It adds
-// 0x7fff and the lowest kept bit and drops the lower half; a NaN only loses its payload. The bits equal those of
-// tensor.ToBF16.
+// round emits code that rounds the float32 in each lane of x to bf16 in the low half of the lane. It clobbers t and u.
+// The code adds 0x7fff and the lowest kept bit, and drops the lower half. A NaN only loses its payload. The bits equal
+// those of tensor.ToBF16.
 func (v *vec) round(x, t, u reg.VecPhysical) {
 	v.VPSRLD(operand.Imm(16), x, t)
 	quiet := v.constant("quietNaN", 0x40)
@@ -149,7 +150,7 @@ func (v *vec) bf16Masked() {
 	}, false)
 }
 
-// bf16Whole emits the conversions for AVX2, for multiples of eight elements.
+// bf16Whole emits the conversions for AVX2. They convert multiples of eight elements.
 func (v *vec) bf16Whole() {
 	r := v.regs
 	v.function("encodeBF16AVX2", "(dst *uint16, src *float32, n int)", "rounds src to bf16; n is a multiple of 8.")
@@ -170,8 +171,9 @@ func (v *vec) bf16Whole() {
 	}, false)
 }
 
-// halves emits the loop of a conversion, one vector of floats per turn, with a masked rest if the instruction set
-// supports it. The 16-bit side is the destination when encoding.
+// halves emits the loop of a conversion, with one vector of floats per turn. If the instruction set can mask 16-bit
+// lanes, a masked turn converts the rest. When encoding, the destination has 16-bit elements; otherwise the source has
+// them.
 func (v *vec) halves(body func(tail bool), encode bool) {
 	dst, src := v.bytes(), v.bytes()/2
 	if encode {

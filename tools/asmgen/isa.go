@@ -10,8 +10,8 @@ import (
 
 const rodata = attr.RODATA | attr.NOPTR
 
-// isa is the vector operations' view of an instruction set. Most instructions have the same names in both; the
-// registers select the variant.
+// isa describes an instruction set for the vector operations. Most instructions have the same names in AVX2 and
+// AVX-512; the registers select the variant.
 type isa struct {
 	suffix string
 	lanes  int // floats per vector
@@ -32,7 +32,7 @@ type vec struct {
 
 func (v *vec) bytes() int { return 4 * v.lanes }
 
-// constant returns 16 copies of bits in memory.
+// constant returns the memory operand of 16 copies of bits.
 func (v *vec) constant(name string, bits uint32) operand.Mem {
 	if m, ok := v.consts[name]; ok {
 		return m
@@ -50,8 +50,8 @@ func (v *vec) float(name string, x float32) operand.Mem {
 	return v.constant(name, math.Float32bits(x))
 }
 
-// slidingMask returns eight words of ones followed by eight of zeros: read at 8-n words, it is the AVX2 mask of n
-// lanes.
+// slidingMask returns eight words of ones followed by eight words of zeros. Eight words read from word 8-n on are the
+// AVX2 mask of n lanes.
 func (v *vec) slidingMask() operand.Mem {
 	const name = "slidingMask"
 	if m, ok := v.consts[name]; ok {
@@ -70,10 +70,10 @@ func (v *vec) slidingMask() operand.Mem {
 	return m
 }
 
-// tailMask is AVX2's mask of the last, partial vector. AVX-512 has it in K1.
+// tailMask is the register with the mask of the last, partial vector in AVX2 code. AVX-512 code has this mask in K1.
 var tailMask = reg.Y15
 
-// setTail emits the mask of n lanes, 0 < n < lanes. It clobbers n, RAX and RCX.
+// setTail emits code that sets the mask to n lanes, 0 < n < lanes. It clobbers n, RAX and RCX.
 func (v *vec) setTail(n reg.GPPhysical) {
 	if v.lanes == 16 {
 		v.MOVQ(n, reg.RCX)
@@ -88,7 +88,8 @@ func (v *vec) setTail(n reg.GPPhysical) {
 	v.VMOVUPS(operand.Mem{Base: reg.RAX, Disp: 32, Index: n, Scale: 4}, tailMask)
 }
 
-// load reads a vector. With tail it reads only the lanes of the mask and zeroes the others.
+// load emits the reading of a vector. If tail is set, the code reads only the lanes in the mask and sets the others to
+// zero.
 func (v *vec) load(from operand.Mem, to reg.VecPhysical, tail bool) {
 	switch {
 	case !tail:
@@ -100,7 +101,7 @@ func (v *vec) load(from operand.Mem, to reg.VecPhysical, tail bool) {
 	}
 }
 
-// store writes a vector. With tail it writes only the lanes of the mask.
+// store emits the writing of a vector. If tail is set, the code writes only the lanes in the mask.
 func (v *vec) store(from reg.VecPhysical, to operand.Mem, tail bool) {
 	switch {
 	case !tail:
@@ -112,7 +113,7 @@ func (v *vec) store(from reg.VecPhysical, to operand.Mem, tail bool) {
 	}
 }
 
-// keep replaces the lanes of x outside the mask by those of other.
+// keep emits code that replaces the lanes of x outside the mask by those of other.
 func (v *vec) keep(x, other reg.VecPhysical) {
 	if v.lanes == 16 {
 		v.VBLENDMPS(x, other, reg.K1, x)
@@ -121,7 +122,7 @@ func (v *vec) keep(x, other reg.VecPhysical) {
 	}
 }
 
-// zero clears the lanes of x outside the mask.
+// zero emits code that clears the lanes of x outside the mask.
 func (v *vec) zero(x reg.VecPhysical) {
 	if v.lanes == 16 {
 		v.VMOVAPS_Z(x, reg.K1, x)
@@ -130,7 +131,7 @@ func (v *vec) zero(x reg.VecPhysical) {
 	}
 }
 
-// fold reduces acc to one float in the lowest lane, by op. It clobbers tmp.
+// fold emits code that combines all lanes of acc by op into one float in the lowest lane. It clobbers tmp.
 func (v *vec) fold(acc, tmp reg.VecPhysical, op func(a, b, dst operand.Op)) {
 	if v.lanes == 16 {
 		v.VEXTRACTF64X4(operand.Imm(1), acc, tmp.AsY())

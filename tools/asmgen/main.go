@@ -1,11 +1,12 @@
-// Command asmgen writes the assembly of internal/reference/engine/tensor (and of the package that it is measured
-// against): the tiles of the matrix products and the vector operations, for AVX2 and AVX-512, with their Go
-// declarations. Its output is committed; running it again changes nothing.
+// Command asmgen writes the assembly of internal/reference/engine/tensor: the tiles of the matrix products and the
+// vector operations, for AVX2 and AVX-512, with their Go declarations. It also writes the loops in
+// scripts/bench/limits, with which the tensor package is compared. The output is committed; running asmgen again
+// changes nothing.
 //
 //	go run . -out ../../internal/reference/engine/tensor -limits ../../scripts/bench/limits
 //
-// Registers are assigned by hand throughout: the tiles use nearly all of them, and avo cannot allocate for the
-// instructions it does not know.
+// All registers are assigned by hand, because the tiles use nearly all of them, and because avo cannot allocate
+// registers for instructions that it does not know.
 package main
 
 import (
@@ -26,7 +27,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("asmgen: ")
-	// A flag set of its own: package build defines -out in the common one.
+	// Use a separate flag set, because package build defines -out in the default one.
 	flags := flag.NewFlagSet("asmgen", flag.ExitOnError)
 	out := flags.String("out", "", "folder of package tensor")
 	limits := flags.String("limits", "", "folder of the package with the machine's limits")
@@ -56,7 +57,7 @@ func main() {
 // gen builds one file.
 type gen struct{ *build.Context }
 
-// function starts a function whose pointer arguments do not escape.
+// function starts an assembly function whose pointer arguments do not escape.
 func (g *gen) function(name, signature, doc string) {
 	g.Function(name)
 	g.Attributes(attr.NOSPLIT)

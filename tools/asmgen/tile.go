@@ -10,13 +10,13 @@ import (
 // Registers of a tile, the same in all tiles.
 var (
 	yPtr, xPtr, wPtr = reg.RDI, reg.RSI, reg.RDX
-	ldy, ldx, ldw    = reg.R8, reg.R9, reg.R10 // bytes
+	ldy, ldx, ldw    = reg.R8, reg.R9, reg.R10 // distances in bytes
 	kLen, rows       = reg.R11, reg.R12
 	wAt, xAt, xAt3   = reg.RAX, reg.RBX, reg.RCX // cursors; xAt3 is three rows ahead
 	count            = reg.R13
 	strip            = reg.R14
 	ahead            = reg.R15 // bytes from the current weights to those to prefetch
-	spare            = reg.R14 // AVX-512 has no strips
+	spare            = reg.R14 // free in AVX-512 code, which has no strips
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 
 const tileSignature = "(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)"
 
-// tileFunc emits a tile function: a loop over groups of at most six rows, with the code that body emits for each number
-// of rows.
+// tileFunc emits a tile function: a loop over groups of at most six rows. For each possible number of rows in a group,
+// body emits the code.
 func (g *gen) tileFunc(name, doc string, body func(m int, label func(string) string)) {
 	g.function(name, tileSignature, doc)
 	for _, p := range []struct {
@@ -66,8 +66,8 @@ func (g *gen) tileFunc(name, doc string, body func(m int, label func(string) str
 	}
 }
 
-// rowAddr returns the address of row i < 6, disp bytes on. The matrix's first row is at base, its fourth at base3, and
-// its rows are ld bytes apart.
+// rowAddr returns the address disp bytes after the start of row i < 6 of a matrix. The first row is at base, the fourth
+// row is at base3, and rows are ld bytes apart.
 func rowAddr(base, base3, ld reg.Register, i, disp int) operand.Mem {
 	a := operand.Mem{Base: base, Disp: disp}
 	if i >= 3 {
@@ -79,7 +79,7 @@ func rowAddr(base, base3, ld reg.Register, i, disp int) operand.Mem {
 	return a
 }
 
-// third emits dst = base + 3·ld, if a tile of m rows needs it.
+// third emits dst = base + 3·ld, if a tile of m rows needs this address.
 func (g *gen) third(m int, base, ld, dst reg.GPPhysical) {
 	if m > 3 {
 		g.LEAQ(operand.Mem{Base: base, Index: ld, Scale: 2}, dst)
@@ -87,7 +87,7 @@ func (g *gen) third(m int, base, ld, dst reg.GPPhysical) {
 	}
 }
 
-// accumulators emits the start of a tile: sums start at zero or at the values of y.
+// accumulators emits the start of a tile, which sets the sums to zero or to the values of y.
 func (g *gen) accumulators(m, vecs, width int, acc func(i, v int) reg.VecPhysical, label func(string) string) {
 	g.third(m, yPtr, ldy, xAt3)
 	g.Load(g.Param("add"), count.As8())
@@ -118,7 +118,7 @@ func (g *gen) accumulators(m, vecs, width int, acc func(i, v int) reg.VecPhysica
 	g.Load(g.Param("ahead"), ahead)
 }
 
-// store emits the end of a tile.
+// store emits the end of a tile, which writes the sums to y.
 func (g *gen) store(m, vecs, width int, acc func(i, v int) reg.VecPhysical) {
 	g.third(m, yPtr, ldy, xAt3)
 	for i := range m {
@@ -128,8 +128,9 @@ func (g *gen) store(m, vecs, width int, acc func(i, v int) reg.VecPhysical) {
 	}
 }
 
-// loop emits a loop over count: unroll steps per turn, then the rest one by one. step emits the u-th step of a turn. At
-// the end of a turn, loop moves the cursor of x by xBytes per step. step itself moves the cursor of w.
+// loop emits a loop over count. A turn has unroll steps; the remaining steps follow one by one. step emits the u-th
+// step of a turn. At the end of a turn, loop moves the cursor of x by xBytes per step. step itself moves the cursor of
+// w.
 func (g *gen) loop(m, unroll, xBytes int, label func(string) string, step func(u int)) {
 	turn := func(n int) {
 		for u := range n {

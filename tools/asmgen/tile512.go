@@ -10,15 +10,15 @@ var zmm = []reg.VecPhysical{
 	reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
 }
 
-// tiles512 emits the AVX-512 tiles: 24 sums in Z0…Z23, four vectors of weights in Z24…Z27, the broadcast activations in
-// turn in Z28…Z30, a mask in Z31.
+// tiles512 emits the AVX-512 tiles. They have 24 sums in Z0…Z23, four vectors of weights in Z24…Z27, broadcast
+// activations in Z28, Z29 and Z30 in turn, and a mask in Z31.
 func tiles512(g *gen) {
 	const vecs, width = 4, 64
 	acc := func(i, v int) reg.VecPhysical { return zmm[vecs*i+v] }
 	weight := func(v int) reg.VecPhysical { return zmm[24+v] }
 	at := func(v int) operand.Mem { return operand.Mem{Base: wAt, Disp: v * width} }
-	// While the tiles of a block of columns compute, they prefetch the block ahead. A full tile prefetches two of the
-	// four cache lines of every step; a tile of few rows, which may be the only one, prefetches all four.
+	// While the tiles of a block of columns compute, they prefetch the next block. A full tile prefetches two of the four
+	// cache lines of every step. A tile of few rows prefetches all four lines, because it may be the only tile.
 	prefetch := func(m int) {
 		lines := 2
 		if m < maxRows {
@@ -28,7 +28,7 @@ func tiles512(g *gen) {
 			g.PREFETCHT1(operand.Mem{Base: wAt, Index: ahead, Scale: 1, Disp: i * vecs / lines * width})
 		}
 	}
-	// rank1 adds the outer product of one activation per row with the weights.
+	// rank1 emits code that adds the outer product of one activation per row and the weights.
 	rank1 := func(m, disp int) {
 		for i := range m {
 			b := zmm[28+i%3]
@@ -117,8 +117,9 @@ func tiles512(g *gen) {
 	})
 }
 
-// spread adds the offset of a line in the step to ahead, depending on the remaining rows. These decrease by six per
-// tile, so (rows·32) mod 256, rounded down to whole lines, visits all four.
+// spread emits code that adds the offset of a cache line in the step to ahead. The offset depends on the number of
+// remaining rows, which decreases by six per tile. So (rows·32) mod 256, rounded down to whole lines, takes the values
+// of all four lines.
 func (g *gen) spread() {
 	g.MOVQ(rows, spare)
 	g.SHLQ(operand.Imm(5), spare)
@@ -127,8 +128,8 @@ func (g *gen) spread() {
 }
 
 // vdpbf16ps emits VDPBF16PS Z<a>, Z<b>, Z<c>: c += the dot products of the bf16 pairs of a and b. The encoding is
-// EVEX.512.F3.0F38.W0 52 /r. See Intel SDM volume 2, "EVEX encoding", for the fields, which are stored inverted except
-// for the mask's.
+// EVEX.512.F3.0F38.W0 52 /r. See Intel SDM volume 2, "EVEX encoding", for the fields. Except for that of the mask, they
+// are stored inverted.
 func (g *gen) vdpbf16ps(a, b, c int) {
 	not := func(r, bit, to int) byte { return byte(^r>>bit&1) << to }
 	g.code([6]byte{

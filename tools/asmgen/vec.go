@@ -12,7 +12,7 @@ var (
 
 func mem(base reg.Register, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
 
-// begin loads the pointers and the length, the first parameters of an operation.
+// begin emits the loading of the pointers and the length, which are the first parameters of an operation.
 func (v *vec) begin(names ...string) {
 	for i, n := range names {
 		v.Load(v.Param(n), ptrs[i])
@@ -20,7 +20,7 @@ func (v *vec) begin(names ...string) {
 	v.Load(v.Param("n"), length)
 }
 
-// broadcast loads a float parameter into all lanes.
+// broadcast emits the loading of a float parameter into all lanes.
 func (v *vec) broadcast(name string, to reg.VecPhysical) {
 	b, err := v.Param(name).Resolve()
 	if err != nil {
@@ -29,8 +29,8 @@ func (v *vec) broadcast(name string, to reg.VecPhysical) {
 	v.VBROADCASTSS(b.Addr, to)
 }
 
-// each emits the loop of an operation over nptr operands: unroll vectors per turn, then single ones, then the masked
-// rest. body emits the u-th vector.
+// each emits the loop of an operation over nptr operands. A turn handles unroll vectors; then single vectors follow,
+// and last the masked rest. body emits the code for the u-th vector of a turn.
 func (v *vec) each(nptr, unroll int, body func(u int, tail bool)) {
 	loop := func(name, next string, n int) {
 		if n > 1 || unroll == 1 {
@@ -65,7 +65,7 @@ func (v *vec) end() {
 	v.RET()
 }
 
-// result emits the return of the lowest lane of r.
+// result emits code that returns the lowest lane of r.
 func (v *vec) result(r reg.VecPhysical) {
 	b, err := v.ReturnIndex(0).Resolve()
 	if err != nil {
@@ -168,7 +168,7 @@ func (v *vec) reductions() {
 	v.end3(r[0])
 }
 
-// join folds the first n registers into the lowest lane of the first.
+// join emits code that combines all lanes of the first n registers by op into the lowest lane of the first register.
 func (v *vec) join(n int, op func(a, b, dst operand.Op)) {
 	r := v.regs
 	for n > 1 {
@@ -185,7 +185,7 @@ func (v *vec) end3(r reg.VecPhysical) {
 	v.end()
 }
 
-// wrap3 adapts instructions whose methods are variadic to one type.
+// wrap3 turns the variadic method of an instruction into a function of three operands.
 func wrap3(f func(...operand.Op)) func(a, b, dst operand.Op) {
 	return func(a, b, dst operand.Op) { f(a, b, dst) }
 }

@@ -108,7 +108,11 @@ func Watch(limit int64, over func()) (stop func()) {
 			case <-tick.C:
 			}
 			if exceeds(limit) {
-				over()
+				select {
+				case <-done: // stop was called while the collector ran
+				default:
+					over()
+				}
 				return
 			}
 		}

@@ -1,5 +1,5 @@
-// Package answer turns findings into an answer: their order by worth, the verdict in one sentence, and recommended
-// actions.
+// Package answer turns findings into an answer: it orders findings by worth, states the verdict in one sentence, and
+// recommends actions.
 package answer
 
 import (
@@ -33,7 +33,7 @@ func Of(rep *result.Report) {
 	rep.Verdict = verdict(rep)
 }
 
-// once keeps each recommended action only in the first finding that has it.
+// once removes a recommended action from all findings except the first that has it.
 func once(found []result.Finding) {
 	said := map[string]bool{}
 	for i := range found {
@@ -51,8 +51,8 @@ var levels = []string{"high", "medium", "low", "info"}
 
 func level(severity string) int { return slices.Index(levels, severity) }
 
-// Groups of findings. Faults come before bounds, which hold for all ranks and steps alike: faults are deviations from
-// earlier steps or other ranks, and fixing them needs no performance engineering.
+// Groups of findings. Faults are deviations from earlier steps or from other ranks. Bounds are costs common to all
+// ranks and steps. Faults come before bounds because fixing them needs no performance engineering.
 const (
 	fault = iota
 	bound
@@ -69,22 +69,22 @@ func sort(f *result.Finding) int {
 	return fault
 }
 
-// leads reports whether a late rank is worth enough to come before the bounds of all ranks.
+// leads reports whether the finding is a late rank that is important enough to come before bounds.
 func leads(f *result.Finding) bool {
 	return f.Kind == result.Straggler && level(f.Severity) <= level("medium")
 }
 
-// Shares of a step. A finding worth less than highShare has at most medium severity, one worth less than mediumShare
-// low severity; a late rank worth more than raiseShare has at least medium severity.
+// Thresholds for the worth of a finding, as shares of a step. Below highShare, a finding has at most medium severity,
+// and below mediumShare, low severity. A late rank with a worth above raiseShare has at least medium severity.
 const (
 	highShare   = 0.03
 	mediumShare = 0.01
 	raiseShare  = 0.05
-	hostShare   = 0.10 // for high severity of late hosts, which differ by nature
+	hostShare   = 0.10 // minimum for high severity of late hosts, since hosts differ by nature
 )
 
-// weigh adjusts the severity of a finding to its worth. The worth of a bound, which is unreachable, only shows that it
-// is small; too few steps show nothing.
+// weigh adjusts the severity of a finding to its worth. A bound cannot be reached, so its worth can only lower the
+// severity. If there are too few steps, the severity stays.
 func weigh(f *result.Finding) {
 	w := &f.Worth
 	most := "high"
@@ -95,7 +95,7 @@ func weigh(f *result.Finding) {
 		return
 	case share < mediumShare, w.Little():
 		most = "low"
-	case share < raiseShare && (f.Turns || f.Kind == result.Straggler && f.Cause == result.CauseHost): // hosts differ by nature
+	case share < raiseShare && (f.Turns || f.Kind == result.Straggler && f.Cause == result.CauseHost): // hosts differ
 		most = "low"
 	case share < highShare, share < hostShare && f.Kind == result.Straggler && f.Cause == result.CauseHost:
 		most = "medium"
@@ -107,8 +107,8 @@ func weigh(f *result.Finding) {
 	}
 }
 
-// titled returns the title of a late rank with its worth before the wait of the others: they may wait in steps that
-// would take as long without it.
+// titled returns the title of a late rank, in which the worth precedes the wait of the other ranks. The worth matters
+// more, since the others may wait in steps that would take as long without the late rank.
 func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	w := &f.Worth
 	switch {
@@ -120,7 +120,7 @@ func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	return title
 }
 
-// total returns the total cost of a finding over all its steps, by its worth if known, in ns.
+// total returns the total cost, in ns, of a finding over all its steps. It uses the worth if that is known.
 func total(rep *result.Report, f *result.Finding) int64 {
 	if f.Worth.Known {
 		return f.Worth.Gain() * stepsIn(rep, f)
@@ -141,8 +141,8 @@ func stepsIn(rep *result.Report, f *result.Finding) int64 {
 	return int64(n)
 }
 
-// verdict returns the sentence: the fault of a rank, a link or some steps, and the bound of all steps. Without either
-// it describes how far that is known.
+// verdict returns the verdict: the fault of a rank, a link or some steps, and the bound of all steps. If there is
+// neither, the verdict states how certain that is.
 func verdict(rep *result.Report) fact.Fact {
 	var first [lack + 1]*result.Finding
 	for i := range rep.Findings {
@@ -170,10 +170,11 @@ func verdict(rep *result.Report) fact.Fact {
 	return fact.Of("verdict_nothing", "idle", idle(rep))
 }
 
-// mostIdle is the share of idle time above which a verdict of only small findings, or none, mentions it.
+// mostIdle is the share of idle time above which the verdict mentions idle time if there are only small findings or
+// none.
 const mostIdle = 0.5
 
-// idle reports that devices are idle most of the time although no finding costs much.
+// idle returns the statement that devices are idle most of the time although no finding costs much.
 func idle(rep *result.Report) fact.Fact {
 	var all, none, queued int64
 	for i := range rep.Times {
@@ -190,7 +191,7 @@ func idle(rep *result.Report) fact.Fact {
 	return fact.Fact{}
 }
 
-// says returns a finding as a sentence: its title, or the behaviour of a late rank, with its worth.
+// says returns a finding as a sentence: the title or, for a late rank, its behaviour, with the worth of the finding.
 func says(rep *result.Report, f *result.Finding) fact.Fact {
 	title, doubt := f.Title, fact.Fact{}
 	if f.Profilers {
@@ -226,7 +227,7 @@ func extraWork(title fact.Fact) bool {
 	return why.Key == "late_work"
 }
 
-// moreKernels compares the kernels per step of a rank with its peers', if it runs more of them.
+// moreKernels compares the number of kernels per step of a rank and its peers, if the rank runs more.
 func moreKernels(f *result.Finding) fact.Fact {
 	for i := range f.Evidence {
 		if e := &f.Evidence[i]; e.Text.Key == "kernels_differ" && e.Value > e.Peers {
@@ -241,7 +242,7 @@ func reaches(f *result.Finding) bool {
 	return f.Worth.Known && f.Worth.AtMost && f.Worth.Without < f.Worth.Step
 }
 
-// bigger reports whether the bound of a finding gains more, over all its steps, than fixing f alone.
+// bigger reports whether removing bound gains more, over all its steps, than fixing f alone.
 func bigger(rep *result.Report, bound, f *result.Finding) bool {
 	costs := f.CostNSPerStep
 	if f.Worth.Known {
@@ -250,7 +251,8 @@ func bigger(rep *result.Report, bound, f *result.Finding) bool {
 	return reaches(bound) && (bound.Worth.Step-bound.Worth.Without)*stepsIn(rep, bound) > costs*stepsIn(rep, f)
 }
 
-// atBest states how far a host-bound kind of steps could come down. brief drops the title of the finding.
+// atBest states the lowest possible time of host-bound steps of a kind. If brief is set, it omits the title of the
+// finding.
 func atBest(rep *result.Report, f *result.Finding, brief bool) fact.Fact {
 	what, doubt := f.Title, fact.Fact{}
 	if f.Profilers {
@@ -267,7 +269,8 @@ func atBest(rep *result.Report, f *result.Finding, brief bool) fact.Fact {
 	return fact.Of("verdict_bound", "what", what, "how", how, "which", rep.Which(f), "step", w.Step, "without", w.Without, "doubt", doubt)
 }
 
-// byGraphs reports whether the advice for a host-bound kind of steps is CUDA graphs. An earlier finding may give it.
+// byGraphs reports whether CUDA graphs are recommended for host-bound steps of a kind, in this finding or in an earlier
+// one.
 func byGraphs(rep *result.Report, f *result.Finding) bool {
 	graphs := func(todo fact.Fact) bool {
 		return slices.Contains([]string{"next_graphs", "next_graphs_any", "next_larger_graphs"}, todo.Key)

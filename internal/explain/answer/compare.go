@@ -14,9 +14,9 @@ import (
 // leastEffect is the share of a step below which a change of kernels, or of a part of the step, is not a cause.
 const leastEffect = 0.01
 
-// Causes pairs the findings of two captures. A finding of only one capture may cause a change; so may one that costs
-// more, or less, in the other, if the figure it affects has certainly changed. rankA and rankB, if set, are the ranks
-// compared: only findings about them count.
+// Causes pairs the findings of two captures. A finding that only one capture has may be the cause of a change. A
+// finding of both captures may be a cause if its cost differs, and if the figure that it affects has certainly changed.
+// rankA and rankB, if set, are the ranks compared. Only findings about these ranks count.
 func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 	if c.Refused {
 		return
@@ -47,7 +47,7 @@ func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 	}
 }
 
-// differing returns the findings of a capture that may make it differ from another.
+// differing returns the findings of a capture that may explain a difference from another capture.
 func differing(rep *result.Report, rank string) (out []*result.Finding) {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
@@ -59,7 +59,7 @@ func differing(rep *result.Report, rank string) (out []*result.Finding) {
 	return out
 }
 
-// about returns the subject of a finding, without its first step.
+// about returns a text that identifies the subject of a finding, without its first step.
 func about(f *result.Finding, rank string) string {
 	of := strings.TrimSuffix(f.ID, fmt.Sprintf("-%d", f.FirstStep))
 	if rank != "" {
@@ -83,7 +83,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 		x.B = costs
 	} else {
 		x.A, way = costs, -1
-		x.Next, x.Guide = nil, "" // no action needed
+		x.Next, x.Guide = nil, "" // a cause that is gone needs no action
 	}
 	if len(f.Names) == 1 && f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) {
 		x.Rank, x.Work = f.Names[0], f.Cause == result.CauseWork
@@ -109,8 +109,8 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	return x
 }
 
-// seen returns the lateness in ns from which on a report would show the other's finding; ok is false if it would show
-// none.
+// seen returns the smallest lateness, in ns, at which rep would show a finding like f. ok is false if rep would not
+// show it at any lateness.
 func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	for i := range rep.Chance.Seen {
 		if s := &rep.Chance.Seen[i]; (f.Worth.Kind == "" || s.Kind == f.Worth.Kind) && s.Least > 0 && s.NS > 0 {
@@ -120,13 +120,13 @@ func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	return 0, false
 }
 
-// figureOf names the figure of steps that shows whether a kind of finding has changed.
+// figureOf gives, for each kind of finding, the figure of steps that shows whether the finding has changed.
 var figureOf = map[string]string{
 	result.HostBound: "host_gap", result.LaunchBound: "host_gap", result.CommBound: "exposed_comm", result.SlowLink: "exposed_comm",
 	result.Straggler: "wait", result.SlowLayer: "compute",
 }
 
-// changed returns the cause for a finding that both captures have and that costs more, or less, in B.
+// changed returns the cause for a finding that both captures have, if its cost in B differs from its cost in A.
 func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok bool) {
 	x = result.Cause{
 		Change: result.More, Kind: b.Kind, Severity: b.Severity, Finding: b.ID, Ranks: b.Names, First: b.FirstStep, Last: b.LastStep, StepKind: b.Worth.Kind,
@@ -154,7 +154,7 @@ func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok boo
 	return x, false
 }
 
-// lasts returns the length of a row's steps, on the side where it is longer.
+// lasts returns the length of the steps of a row, on the side with the longer steps.
 func lasts(c *result.Comparison, d *result.StepDiff) float64 {
 	for i := range c.Steps {
 		if s := &c.Steps[i]; s.Figure == "step" && s.Kind == d.Kind && s.Mode == d.Mode && s.Batch == d.Batch {
@@ -164,7 +164,8 @@ func lasts(c *result.Comparison, d *result.StepDiff) float64 {
 	return math.Inf(1)
 }
 
-// sign returns the certain direction of a row's change: 1 if it takes longer, -1 if less, 0 for neither.
+// sign returns the direction of a change according to its verdict: 1 for longer, -1 for shorter, 0 if neither is
+// certain.
 func sign(verdict string) int {
 	switch verdict {
 	case result.Slower:
@@ -175,8 +176,8 @@ func sign(verdict string) int {
 	return 0
 }
 
-// lengths returns the rows with the lengths of steps. Ranks of one capture end their steps together, so for them it
-// returns the rows of their compute and host gap.
+// lengths returns the rows with the lengths of steps. If the sides are ranks of one capture, which end their steps
+// together, it returns the rows with compute and host gap instead.
 func lengths(c *result.Comparison) (rows []*result.StepDiff) {
 	for i := range c.Steps {
 		if d := &c.Steps[i]; d.Figure == "step" && !c.OfRanks || c.OfRanks && (d.Figure == "compute" || d.Figure == "host_gap") {
@@ -186,15 +187,16 @@ func lengths(c *result.Comparison) (rows []*result.StepDiff) {
 	return rows
 }
 
-// Least share of a change that a cause must explain: leastFound for findings, whose worth is known for some of the
-// steps only, leastPart for kernels and parts of steps.
+// Minimum share of a change that a cause must explain. leastFound applies to findings, whose worth is known for only
+// some of the steps. leastPart applies to kernels and parts of steps.
 const (
 	leastFound = 0.3
 	leastPart  = 0.5
 )
 
-// explains reports whether a change by the given amount has the direction of the change of most certainly changed steps
-// of a kind ("": of any kind), and explains at least a share least of it.
+// explains reports whether a change by the given amount explains the change of steps of a kind ("": any kind). Of the
+// rows that have certainly changed, it takes the row with the largest total change. The amount must have the same
+// direction and be at least the share least of that row's change.
 func explains(c *result.Comparison, kind string, by, least float64) bool {
 	var moved, most float64
 	for _, d := range lengths(c) {
@@ -205,7 +207,7 @@ func explains(c *result.Comparison, kind string, by, least float64) bool {
 	return moved != 0 && by/moved >= least
 }
 
-// Compared adds changes common to all ranks to the causes, sorts them and sets the verdict.
+// Compared adds the changes common to all ranks to the causes, sorts the causes and sets the verdict.
 func Compared(c *result.Comparison) {
 	if !c.Refused {
 		kernels(c)
@@ -220,7 +222,7 @@ func Compared(c *result.Comparison) {
 	c.Verdict = compared(c)
 }
 
-// graver orders findings before other causes, by severity.
+// graver returns a sort key that orders causes by severity, with findings before other causes.
 func graver(x *result.Cause) int {
 	if x.Finding == "" {
 		return len(levels)
@@ -230,7 +232,8 @@ func graver(x *result.Cause) int {
 
 func weight(x *result.Cause) float64 { return math.Abs(float64(x.B - x.A)) }
 
-// kernels adds the kernels that all ranks together run longer, or no longer: one cause per kind of steps.
+// kernels adds one cause per kind of steps for kernels that changed on all ranks, including kernels that appeared or
+// disappeared.
 func kernels(c *result.Comparison) {
 	named := map[string]bool{}
 	for i := range c.Causes {
@@ -250,7 +253,7 @@ func kernels(c *result.Comparison) {
 			if sign(d.Verdict) == 0 && d.Verdict != result.Appeared && d.Verdict != result.Vanished {
 				continue
 			}
-			// A kernel whose grid changed is both gone and new.
+			// A kernel with a changed grid is listed both as vanished and as appeared.
 			at := slices.IndexFunc(x.Kernels, func(k result.KernelChange) bool { return k.Name == d.Name })
 			if at < 0 {
 				at = len(x.Kernels)
@@ -277,10 +280,11 @@ func kernels(c *result.Comparison) {
 	}
 }
 
-// partGuides are the parts of steps that may be causes, with their guides. Kernels are more specific than compute.
+// partGuides lists the parts of steps that may be causes, with the guide for each. kernels takes precedence over
+// compute because it is more specific.
 var partGuides = map[string]string{"compute": slowGuide, "exposed_comm": slowGuide, "host_gap": hostGuide}
 
-// parts adds the parts of steps that certainly changed, where no finding or kernels explain it.
+// parts adds the parts of steps that certainly changed, unless findings or kernels explain the change.
 func parts(c *result.Comparison) {
 	for _, s := range lengths(c) {
 		if sign(s.Verdict) == 0 || s.Figure != "step" || slices.ContainsFunc(c.Causes, func(x result.Cause) bool { return x.Fits && (x.StepKind == "" || x.StepKind == s.Kind) }) {
@@ -316,10 +320,10 @@ func batch(d *result.StepDiff) fact.Fact {
 	return fact.Of("at_batch", "batch", d.Batch)
 }
 
-// mostSteps is the number of kinds of steps in the verdict.
+// mostSteps is the maximum number of kinds of steps in the verdict.
 const mostSteps = 2
 
-// compared returns the verdict.
+// compared returns the verdict of a comparison.
 func compared(c *result.Comparison) fact.Fact {
 	if c.Refused {
 		return fact.Of("compared_refused", "why", c.Unlike[0])
@@ -381,7 +385,7 @@ func compared(c *result.Comparison) fact.Fact {
 	return fact.Of("comparison", "steps", steps, "why", why)
 }
 
-// reason returns the sentence of a cause without its worth, which the evidence has.
+// reason returns the sentence of a cause without the worth, which the evidence contains.
 func reason(x *result.Cause) fact.Fact {
 	if effect, _ := x.Text.Get("effect").(fact.Fact); effect.Key == "verdict_worth" {
 		return x.Text.With("effect", fact.Fact{})
@@ -389,7 +393,8 @@ func reason(x *result.Cause) fact.Fact {
 	return x.Text
 }
 
-// because returns the reason for a change; for a rank that runs more or fewer kernels than in A, just their number.
+// because returns the reason for a change. If a rank runs more or fewer kernels than in A, it returns only their
+// number.
 func because(x *result.Cause) fact.Fact {
 	if more := math.Round(x.CountB - x.CountA); x.Rank != "" && x.Work && x.CountA > 0 && x.CountB > 0 && len(x.Kernels) > 0 {
 		switch {
@@ -402,7 +407,7 @@ func because(x *result.Cause) fact.Fact {
 	return fact.Of("compared_why_"+x.Change, "what", reason(x), "kernels", named(x))
 }
 
-// unsure describes steps without a certain change: their most frequent result.
+// unsure describes steps without a certain change by the most frequent verdict.
 func unsure(c *result.Comparison, rows []*result.StepDiff) fact.Fact {
 	var tested []*result.StepDiff
 	for _, d := range rows {

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Guides with more details: names of files in docs/guides.
+// Guides with more details, as names of files in docs/guides.
 const (
 	lateGuide  = "late-rank"
 	hostGuide  = "host-bound"
@@ -17,7 +17,7 @@ const (
 	apartGuide = "disaggregation"
 )
 
-// next adds the recommended actions for a finding, besides those of its rule, and its guide.
+// next sets the guide of a finding, and adds recommended actions to those that its rule has already set.
 func next(rep *result.Report, f *result.Finding) {
 	do := func(todo fact.Fact) { f.Next = append(f.Next, todo) }
 	switch f.Kind {
@@ -77,7 +77,7 @@ func next(rep *result.Report, f *result.Finding) {
 	}
 }
 
-// forDevices replaces advice that fits GPUs alone in a report of software devices.
+// forDevices replaces the advice that applies only to GPUs if the report is about software devices.
 func forDevices(rep *result.Report, f *result.Finding) {
 	if !rep.Source.Software {
 		return
@@ -94,7 +94,7 @@ func forDevices(rep *result.Report, f *result.Finding) {
 	}
 }
 
-// suits returns advice with server flags, or the advice for any program if no step has a server's name.
+// suits returns the advice with server flags. If no step has a name of a server, it returns the advice for any program.
 func suits(rep *result.Report, server, program fact.Fact) fact.Fact {
 	if rep.Said("other") == "" {
 		return program
@@ -102,13 +102,13 @@ func suits(rep *result.Report, server, program fact.Fact) fact.Fact {
 	return server
 }
 
-// given reports whether a rank got more requests, more tokens or longer contexts.
+// given reports whether a rank was given more requests, more tokens or longer contexts than others.
 func given(f *result.Finding) bool {
 	return slices.ContainsFunc(f.Evidence, func(e result.Evidence) bool { return e.Text.Key == "input" && e.Value > e.Peers })
 }
 
-// Late returns the recommended actions for a late rank, by the cause, reason and names in f; stacks: the window has
-// Python stacks.
+// Late returns the recommended actions for a late rank, according to the cause, reason and names in f. stacks means
+// that the window has Python stacks.
 func Late(f *result.Finding, stacks bool) []fact.Fact {
 	rank := strings.Join(f.Names, ", ")
 	switch {
@@ -149,8 +149,8 @@ func Uneven(rank string) []fact.Fact { return []fact.Fact{fact.Of("next_routing"
 // Overload returns the recommended actions for a server at its capacity.
 func Overload() []fact.Fact { return []fact.Fact{fact.Of("next_overload")} }
 
-// launched counts the launches in a finding's steps, and the graph launches among them, and returns the steps' kind and
-// largest batch.
+// launched returns, for the steps of a finding, the number of launches, the number of graph launches among them, the
+// largest batch, and the kind.
 func launched(rep *result.Report, f *result.Finding) (launches, graphs, batch int, kind string) {
 	for i := range rep.Steps {
 		s := &rep.Steps[i]

@@ -178,7 +178,7 @@ func align(ops []op, ref *reference) *found {
 		}
 	}
 	most := ahead[n*w+m]
-	first, last := make([]int, n), make([]int, n) // per op, over all best alignments: matches in the reference; -1: none
+	first, last := make([]int, n), make([]int, n) // per op: matches in the reference over all best alignments; -1: none
 	for i := range n {
 		first[i], last[i] = -1, -1
 		same := true

@@ -9,11 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// approach is a rank's activity from leaving one collective to arriving at the next, by kernel key.
+// approach is the activity of a rank, by kernel key, from leaving one collective to arriving at the next.
 type approach struct {
 	keys  []approachKey
 	total int64
-	// earliest holds, for each op of the walk, the earliest return of its launch and of the launches of all later ops.
+	// earliest holds, for each op of the walk, the earliest time at which the launch of this op or of any later op
+	// returned.
 	earliest []int64
 }
 
@@ -21,16 +22,16 @@ type approachKey struct {
 	key, name         int32
 	count             int64
 	busy, host, queue int64 // ns
-	starved           int64 // no core ran the device
+	starved           int64 // idle because a software device had no core
 	untold            int64 // idle before an op with an unrecorded launch
-	lost              bool  // some launch was not recorded
+	lost              bool  // at least one launch was not recorded
 }
 
 // idle returns the time before ops of the key in which the device did nothing.
 func (k *approachKey) idle() int64 { return k.host + k.queue + k.starved + k.untold }
 
-// walk sums up the ops of a rank that start after op from (a collective), up to op to (the next). from < 0: since the
-// beginning of to's step.
+// walk sums up the ops of a rank between the collectives from and to, including the idle time before to. If from is
+// negative, it begins with the first op of the trace.
 func (a *approach) walk(r *match.Rank, from, to int32) {
 	a.keys, a.total = a.keys[:0], 0
 	start := int32(0)
@@ -56,7 +57,7 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			idle := o.Start - cursor
 			var host int64
 			if o.Call >= 0 {
-				// An op that was launched earlier and has not begun either means that the device was not free.
+				// If an op that was launched earlier has not begun either, the device was not free.
 				host = min(idle, max(0, a.earliest[i-start]-cursor))
 			}
 			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
@@ -80,8 +81,8 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 	}
 }
 
-// launches fills earliest. Ops that wait for other work are launched after it, so launches give the order in which a
-// free device begins.
+// launches sets earliest. Ops that wait for other work are launched after that work, so the order of launches is the
+// order in which a free device begins the ops.
 func (a *approach) launches(r *match.Rank, start, to int32) {
 	n := int(to - start + 1)
 	a.earliest = slices.Grow(a.earliest[:0], n)[:n]
@@ -105,11 +106,11 @@ func (a *approach) at(o *prep.Op) *approachKey {
 	return &a.keys[len(a.keys)-1]
 }
 
-// against adds to l the excess of a (the late rank) over b.
+// against adds to l the excess of a, the approach of the late rank, over b.
 func (a *approach) against(b *approach, l *lateness) {
 	slices.SortFunc(a.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
 	slices.SortFunc(b.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
-	var left, right []approachKey // left over on either side after matching equal keys
+	var left, right []approachKey // remaining ops of either side after equal keys have been matched
 	for i, j := 0, 0; i < len(a.keys) || j < len(b.keys); {
 		switch {
 		case j == len(b.keys) || i < len(a.keys) && a.keys[i].key < b.keys[j].key:
@@ -138,7 +139,7 @@ func (a *approach) against(b *approach, l *lateness) {
 			j++
 		}
 	}
-	// The same kernel with another grid is the same op on more or less input.
+	// A kernel with the same name but another grid is the same op on more or less input.
 	for _, x := range left {
 		for j := range right {
 			y := &right[j]
@@ -158,7 +159,7 @@ func (a *approach) against(b *approach, l *lateness) {
 	}
 }
 
-// part splits a key's sums into n of its ops and the rest.
+// part divides the sums of a key into the share of n ops and the rest.
 func (k approachKey) part(n int64) (p, rest approachKey) {
 	if k.count == 0 || n >= k.count {
 		return k, approachKey{key: k.key, name: k.name}
@@ -175,12 +176,13 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 	return p, rest
 }
 
-// same compares equal numbers of ops of one kernel.
+// same adds the excess of x over y, which are the sums of equal numbers of ops of one kernel.
 func (l *lateness) same(x, y approachKey, otherGrid bool) {
 	e := l.extra[x.key]
 	l.starve(x.starved - y.starved)
 	if x.lost || y.lost {
-		// One side's idle time with known causes cannot be compared with unassigned idle time of the other side.
+		// Idle time with known causes on one side cannot be compared with idle time without known causes on the other
+		// side.
 		more := x.idle() - x.starved - (y.idle() - y.starved)
 		l.untold += more
 		e.untold += more
@@ -209,9 +211,9 @@ func (l *lateness) queue(ns int64) {
 	l.excess[byDevice] += ns
 }
 
-// divideUntold divides idle time before ops with unrecorded launches between host and device. It goes by the other idle
-// time of the step, if there is at least as much; else by that of all steps together, if it has almost only one cause;
-// else the cause stays unknown.
+// divideUntold divides idle time before ops with unrecorded launches between host and device. It uses the ratio of
+// these two causes in the remaining idle time of the step, if there is at least as much of it. Otherwise it uses the
+// ratio over all steps, if one of the causes prevails clearly. Failing that, the cause stays unknown.
 func divideUntold(late []lateness) {
 	var host, queued, untold int64
 	for i := range late {
@@ -236,7 +238,7 @@ func divideUntold(late []lateness) {
 	}
 }
 
-// more adds ops that only one side has; sign is -1 for the other side.
+// more adds ops that only one side has. sign is 1 if this is the late rank, and -1 if it is the reference.
 func (l *lateness) more(x approachKey, sign int64) {
 	l.idle += sign * x.host
 	l.starve(sign * x.starved)

@@ -10,17 +10,17 @@ import (
 
 var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced}}
 
-// balanced reports that no rank is late, and by which measure.
+// balanced returns the finding that no rank is late, and the measure by which this was found.
 func balanced(c *capture) []result.Finding {
-	// Findings held back do not prove that no rank is late. Neither does unevenly spread work for which others wait,
-	// even if the wait has no explained cause.
+	// If findings were held back, it is not proven that no rank is late. The same is true if ranks wait because work is
+	// spread unevenly, even if no cause was found.
 	if c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.rep.Balance, func(b result.BalanceRow) bool { return felt(&b) }) || slices.ContainsFunc(c.found, func(f result.Finding) bool {
 		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.UnevenAttention || f.Kind == result.UnevenExperts || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
 	}) {
 		return nil
 	}
 	compared, collectives, broken := 0, 0, 0
-	in := map[int]bool{} // steps with a comparison of ranks
+	in := map[int]bool{} // steps in which ranks were compared
 	for _, d := range c.Domains {
 		n := 0
 		for i := range d.Matches {

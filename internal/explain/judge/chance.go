@@ -8,9 +8,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// holdBack drops findings on late ranks that chance explains: of those that remain and can be tested, at most
-// falseShare are false. Those that cannot be tested stay, with low severity unless the rank runs more kernels than the
-// others.
+// holdBack drops the findings on late ranks that chance explains, so that of the remaining tested findings a share of
+// at most falseShare is false. Findings that cannot be tested stay. They get low severity, unless the rank runs more
+// kernels than the other ranks.
 func (c *capture) holdBack(found []result.Finding) (kept []result.Finding) {
 	o := &c.rep.Chance
 	var p []float64

@@ -11,14 +11,14 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A cold start is worth a finding if it costs at least coldLeast and coldShare of a usual step. It happens once: other
-// ranks wait for that step and for no other.
+// A cold start becomes a finding if it costs at least coldLeast, and at least coldShare of a usual step. It happens
+// only once, so other ranks wait only in that step.
 const (
 	coldLeast      = 1_000_000 // ns
 	coldShare      = 0.1
-	coldShareMid   = 1.0 // the step took twice as long or more
+	coldShareMid   = 1.0 // medium severity: the step took at least twice as long
 	coldShareHigh  = 10.0
-	coldMost       = 5 // findings, the most expensive
+	coldMost       = 5 // maximum number of findings, the most expensive first
 	coldMostProofs = 4
 )
 
@@ -28,12 +28,12 @@ var coldRules = []rule{{[]string{result.ColdStart}, coldStarts}}
 type coldStep struct {
 	rank  *match.Rank
 	cost  int64
-	n     int        // cold starts that cost over a tenth of coldLeast
-	most  *prep.Cold // the one that cost most
+	n     int        // number of cold starts that cost more than a tenth of coldLeast
+	most  *prep.Cold // the cold start with the highest cost
 	worst int64
 }
 
-// coldStarts finds the steps that one-time work held up. Host work while the device is busy holds up nothing.
+// coldStarts finds the steps that one-time work delayed. Host work while the device is busy delays nothing.
 func coldStarts(c *capture) (out []result.Finding) {
 	by := map[int][]coldStep{}
 	for _, r := range c.Ranks {
@@ -77,8 +77,8 @@ func coldStarts(c *capture) (out []result.Finding) {
 	return out[:min(len(out), coldMost)]
 }
 
-// without returns the length of the step without its cold starts, as the reference for a step that is the only one of
-// its kind; infinite where they precede the step.
+// without returns the length of the step less its cold starts. This is the reference if the step is the only one of its
+// kind. It is infinite if the cold starts precede the step.
 func (s *coldStep) without() float64 {
 	if rest := s.rank.Period(int(s.most.Step)) - s.cost; rest > 0 && s.most.Start >= s.rank.Steps[s.most.Step].Start {
 		return float64(rest)
@@ -86,8 +86,8 @@ func (s *coldStep) without() float64 {
 	return math.Inf(1)
 }
 
-// othersDoNot reports whether another rank also launched the kernel for the first time in this step and took no longer
-// than usual. Then the host of this rank stalled for another reason.
+// othersDoNot reports whether another rank launched the kernel for the first time in the same step without a delay. The
+// host of this rank must then have stalled for another reason.
 func (c *capture) othersDoNot(r *match.Rank, x *prep.Cold) bool {
 	name := r.Ops[r.Calls[x.Call].Op].Name
 	return slices.ContainsFunc(c.Ranks, func(q *match.Rank) bool {
@@ -147,7 +147,7 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 	return f
 }
 
-// before names the kernel that a cold start held up.
+// before names the kernel that a cold start delayed.
 func before(c *capture, s *coldStep) (f fact.Fact) {
 	if s.most.Call >= 0 {
 		if call := &s.rank.Calls[s.most.Call]; call.Op >= 0 {
@@ -157,7 +157,7 @@ func before(c *capture, s *coldStep) (f fact.Fact) {
 	return f
 }
 
-// moreOf gives the number of cold starts besides the first.
+// moreOf states the number of cold starts in addition to the first.
 func moreOf(n int) (f fact.Fact) {
 	if n > 1 {
 		f = fact.Of("cold_more", "n", n-1)
@@ -165,8 +165,8 @@ func moreOf(n int) (f fact.Fact) {
 	return f
 }
 
-// coldOf returns the cold start that explains most of a step's excess: one in the step, or one before the next step,
-// which counts towards this step's device time.
+// coldOf returns the finding of a cold start that explains most of a step's excess. The cold start is in the step, or
+// before the next step: its time then belongs to the device time of this step.
 func coldOf(found []result.Finding, step int, excess float64) *result.Finding {
 	for i := range found {
 		if f := &found[i]; f.Kind == result.ColdStart && (f.FirstStep == step || f.FirstStep == step+1) && 2*float64(f.CostNSPerStep) > excess {

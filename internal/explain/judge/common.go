@@ -9,18 +9,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// commonRules find costs common to all ranks: hosts that cannot keep the devices busy, and communication that nothing
-// overlaps.
+// commonRules find costs common to all ranks: hosts that cannot keep the devices busy, and communication without
+// overlapping compute.
 var commonRules = []rule{
 	{[]string{result.HostBound, result.CommBound}, commonCosts},
 	{[]string{result.LaunchBound}, launchBound},
 }
 
-// Shares of device time above which a common cost is worth a finding.
+// Shares of device time above which a common cost becomes a finding.
 const (
 	hostShare     = 0.25
 	hostShareHigh = 0.5
-	opShare       = 0.25 // of all CPU ops, above which the largest is named
+	opShare       = 0.25 // share of all CPU ops above which the largest CPU op is named
 	commShare     = 0.15
 )
 
@@ -40,7 +40,7 @@ func commonCosts(c *capture) (out []result.Finding) {
 	return out
 }
 
-// lateShareOf returns the share of a usual step in which devices idle because hosts are late.
+// lateShareOf returns the share of a usual step in which devices are idle because hosts are late.
 func lateShareOf(steps []stepTime) float64 {
 	return usual(steps, func(t *stepTime) float64 { return metric.Share(t.IdleBy.Late(), t.due()) })
 }
@@ -56,7 +56,7 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 		proof("ns", float64(late), 0, fact.Of("idle_by", "host", part(func(i *result.Idle) int64 { return i.Host }),
 			"sync", part(func(i *result.Idle) int64 { return i.Sync }), "launch", part(func(i *result.Idle) int64 { return i.Launch }))))
 	f.Cause, f.CostNSPerStep, f.Steps = result.CauseHost, late, c.stepsOf(kind)
-	// A window without steps may idle because it starts up or has no requests.
+	// In a window without steps, devices may be idle because the server starts up or has no requests.
 	if share > hostShareHigh && !c.rep.Uncut() {
 		f.Severity = "high"
 	}
@@ -85,7 +85,7 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 	return f
 }
 
-// moved returns the time of transfers that no compute overlaps.
+// moved returns the time of transfers without overlapping compute.
 func (t *stepTime) moved() int64 { return t.ExposedComm - t.ExposedWait - t.unpaired }
 
 func commBound(c *capture, kind string, steps []stepTime, share float64) result.Finding {
@@ -105,7 +105,7 @@ func commBound(c *capture, kind string, steps []stepTime, share float64) result.
 	return f
 }
 
-// stepsOf returns the steps of a kind.
+// stepsOf returns the steps of one kind.
 func (c *capture) stepsOf(kind string) (steps []int) {
 	for i, k := range c.KindOf {
 		if k.String() == kind {
@@ -125,7 +125,7 @@ func launchBound(c *capture) []result.Finding {
 	}
 	f := whole(result.LaunchBound, "low", result.LaunchBound, fact.Of("launch_bound", "share", metric.Share(l.Shorter, l.Calls)),
 		proof("count", float64(l.Shorter), float64(l.Calls), fact.Of("launches", "calls", l.Calls, "median", l.Median, "shorter", l.ShorterTime)))
-	// The median excludes a single call that blocked, which graphs would not save.
+	// The median excludes single calls that blocked, which graphs would not save.
 	f.Cause, f.CostNSPerStep = result.CauseHost, min(l.ShorterTime, int64(l.Shorter)*l.Median)/int64(max(1, all.Steps))
 	return []result.Finding{f}
 }
@@ -150,12 +150,12 @@ func (c *capture) replays() bool {
 type rankStep struct{ rank, step int }
 
 // unpairedIn returns, by rank and step, the time without compute in sends, receives, and collectives that could not be
-// compared over ranks. How much of it was waiting is unknown.
+// compared between ranks. It is unknown how much of this time was waiting.
 func unpairedIn(c *capture) map[rankStep]int64 {
 	sums := map[rankStep]int64{}
 	for _, d := range c.Domains {
 		for _, r := range d.Ranks {
-			var told, rest []prep.Interval // told: compute and comparable collectives; rest: the other communication
+			var told, rest []prep.Interval // told: compute and comparable collectives; rest: all other communication
 			var steps []int
 			known := func(i int) bool {
 				return kernel.Synchronising(r.Colls[r.Ops[i].Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible())
@@ -174,7 +174,7 @@ func unpairedIn(c *capture) map[rankStep]int64 {
 				}
 			}
 			told = prep.Union(told)
-			reach := int64(0) // count overlapping ops once
+			reach := int64(0) // end of the ops so far, so that overlapping ops count once
 			for k, x := range rest {
 				if from := max(x.Start, reach); from < x.End {
 					sums[rankStep{r.Index, steps[k]}] += x.End - from - prep.Overlap(told, from, x.End)

@@ -8,9 +8,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// lackCores replaces the findings that software devices wait for a core by one finding about the machine: which rank
-// has to wait is chance. It absorbs findings that blame hosts and devices for at most twice the cost, since their
-// threads lack cores as well. Ranks on several hosts do not share a machine.
+// lackCores replaces the findings that software devices wait for a core by one finding about the machine, since it is
+// chance which rank has to wait. The finding absorbs other findings that blame hosts or devices for at most twice its
+// cost, because the threads of these ranks lack cores, too. It applies only if all ranks are on one host.
 func lackCores(c *capture, found []result.Finding) []result.Finding {
 	for _, r := range c.Ranks {
 		if r.Source.Host != c.Ranks[0].Source.Host {
@@ -49,7 +49,7 @@ func lackCores(c *capture, found []result.Finding) []result.Finding {
 	return append(found, one)
 }
 
-// starved reports whether most of the time attributed to late hosts is software devices waiting for a core.
+// starved reports whether software devices waited for a core in most of the time attributed to late hosts.
 func (c *capture) starved() bool {
 	all := timeOf(c.rep, "all")
 	var waited int64

@@ -22,15 +22,15 @@ var dataRules = []rule{{[]string{
 // lostShare is the share of GPU work or time above which missing information is reported.
 const lostShare = 0.05
 
-// firstShare is the share of time in the first collectives of a window above which it is reported.
+// firstShare is the share of a window's time spent in its first collectives above which this is reported.
 const firstShare = 0.1
 
-// leftOut is the largest share of collectives that may contradict the clocks in a capture that is called balanced.
+// leftOut is the maximum share of impossible collectives in a capture that may be called balanced.
 const leftOut = 0.1
 
-// idleReplica reports whether the rank belongs to a data-parallel replica without work: none of its ranks launched
-// anything, while ranks at the same place in another replica did. Ranks of DP attention make every step together and
-// have places of their own.
+// idleReplica reports whether the rank belongs to a data-parallel replica without work. No rank of such a replica
+// launched anything, whereas a rank with the same TP and PP coordinates in another replica did. This does not apply to
+// DP attention: its ranks make every step together, and no two of them have the same coordinates.
 func (c *capture) idleReplica(r *match.Rank) bool {
 	of, busy := r.Source.Rank, false
 	if of.DP < 0 {
@@ -137,7 +137,7 @@ func dataFindings(c *capture) (out []result.Finding) {
 	}
 	for _, d := range c.Domains {
 		first, end := d.Common()
-		begin, last := first, end // of all steps that any rank has
+		begin, last := first, end // the steps that at least one rank has
 		for _, r := range d.Ranks {
 			if len(r.Steps) > 0 {
 				begin, last = min(begin, r.First), max(last, r.First+len(r.Steps))
@@ -163,7 +163,7 @@ func dataFindings(c *capture) (out []result.Finding) {
 			add(of.severity, id("data-rule", of.words), fact.Of("data-rule."+of.words))
 		}
 	}
-	if len(c.Ranks) == 1 && c.rep.Uncut() { // with more ranks, data-steps reports it
+	if len(c.Ranks) == 1 && c.rep.Uncut() { // data-steps reports it if there are more ranks
 		add("info", "data-rule", fact.Of("data-rule.none"))
 	}
 	l := &c.rep.CPU.Launch
@@ -181,8 +181,8 @@ func dataFindings(c *capture) (out []result.Finding) {
 	return out
 }
 
-// doubtful finds ranks whose lateness is within the possible error of their clocks: the only sign of it is that they
-// seem to leave collectives later than ranks with other clocks.
+// doubtful finds ranks with a lateness that clock error could explain. The only sign of such lateness is that these
+// ranks seem to leave collectives later than ranks with other clocks.
 func doubtful(c *capture) (out []result.Finding) {
 	for _, d := range c.blames {
 		begin, end := d.Common()
@@ -219,7 +219,8 @@ func noGPU(c *capture) fact.Fact {
 	return fact.Of("data-host")
 }
 
-// askedSteps reports files of SGLang's diffusion whose number of denoising steps differs from the one in their names.
+// askedSteps reports files of SGLang diffusion with a number of denoising steps that differs from the number in the
+// file name.
 func askedSteps(c *capture) (none fact.Fact) {
 	for _, r := range c.Ranks {
 		asked, _ := trace.AskedSteps(r.Source.Path)
@@ -234,7 +235,7 @@ func askedSteps(c *capture) (none fact.Fact) {
 			recorded, why = n-1, fact.Of("asked_after", "name", last.Name)
 		case n <= asked:
 			why = fact.Of("asked_perhaps", "name", last.Name)
-		case n > asked+1: // of no known release
+		case n > asked+1: // no known release does this
 			continue
 		}
 		return fact.Of("data-asked", "asked", asked, "recorded", recorded, "why", why)
@@ -242,8 +243,8 @@ func askedSteps(c *capture) (none fact.Fact) {
 	return none
 }
 
-// sends returns the time in steps of a kind of sends, receives and other operations that a rank can finish before all
-// ranks have begun.
+// sends returns the time of operations that a rank can finish before all ranks have begun, such as sends and receives,
+// in steps of a kind.
 func sends(c *capture, kind string) (sum int64) {
 	for _, r := range c.Ranks {
 		for i := range r.Ops {

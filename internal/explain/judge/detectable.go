@@ -9,12 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// The smallest lateness that a capture can show, if one rank came late to one collective of each step. The others wait
-// for that rank once it is later than they already are. Their wait must then exceed the limit, in enough more steps
-// than not to exclude chance.
+// This file computes the smallest lateness that a capture can show, on the assumption that one rank is late to one
+// collective of each step. The other ranks wait only if this rank arrives after them. Lateness is shown if the wait
+// exceeds the limit in so many more steps than not that chance can be excluded.
 
-// detectable returns, for each kind of steps of a domain, the smallest lateness that would have been found on every
-// rank.
+// detectable returns, for each kind of steps of a domain, the smallest lateness that would have been found whichever
+// rank had been late.
 func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 	if len(d.Ranks) < 2 {
 		return nil
@@ -33,7 +33,7 @@ func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 		}
 		seen := result.Seen{Kind: kind, Steps: len(steps), Least: d.leastTold(len(steps))}
 		least := max(seen.Least, stayingSteps)
-		late := min((len(steps)+least+1)/2, len(steps)) // late steps outnumber the others by least
+		late := min((len(steps)+least+1)/2, len(steps)) // number of late steps, which outnumber the others by least
 		var periods []int64
 		for _, n := range steps {
 			periods = append(periods, a.StepPeriod(n))
@@ -60,8 +60,8 @@ func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 	return out
 }
 
-// leastTold returns how many of the steps a rank must be late in for chance to be excluded; 0: even all of them are too
-// few.
+// leastTold returns the minimum number of late steps, out of steps, to exclude chance. It returns 0 if even all of them
+// are too few.
 func (d *Domain) leastTold(steps int) int {
 	blocks := 2
 	for !tellable(len(d.Ranks), 1, blocks) {
@@ -73,8 +73,8 @@ func (d *Domain) leastTold(steps int) int {
 	return 0
 }
 
-// needs returns, by rank and step, how much later the rank must come to a usual collective of the step before the
-// others wait longer than the limit, in ns; 0: unknown.
+// needs returns, by rank and step, how much later than it did the rank would have to arrive at a usual collective of
+// the step for the others to wait longer than the limit, in ns. 0: unknown.
 func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	by := make([]map[int][]int64, len(d.Ranks))
 	for i := range by {
@@ -82,7 +82,7 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	}
 	for k := range d.Matches {
 		m := &d.Matches[k]
-		// In small groups few ranks wait, and all others wait soon after in a larger group.
+		// In small groups, only few ranks wait. All other ranks wait soon after in a larger group.
 		if m.First || !m.Possible() || len(m.At) < len(d.Ranks) {
 			continue
 		}
@@ -103,7 +103,8 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 			if d.Ranks[i].NoCore != nil {
 				floor, share = softDevice, 1.0/softShare
 			}
-			// The delay also lengthens the step, and the limit is a share of the step.
+			// The other ranks wait only if this rank arrives after them, and the lateness also lengthens the step, of
+			// which the limit is a share.
 			usual := metric.MedianInPlace(early)
 			out[i][n] = int64(max(floor+usual, (share*float64(a.StepPeriod(n))+usual)/(1-share))) + 1
 		}
@@ -111,8 +112,8 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	return out
 }
 
-// seen reports the detectable lateness for the most frequent kind of steps; where several groups of ranks have that
-// kind, for the group with the largest threshold.
+// seen states the detectable lateness for the most frequent kind of steps. If several groups of ranks have steps of
+// that kind, it uses the group with the largest threshold.
 func (c *capture) seen() {
 	o := &c.rep.Chance
 	var shown *result.Seen

@@ -13,8 +13,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// evidence proves a straggler: where it arrived last, and how it differs. It covers only its steps of the most frequent
-// kind, since a prefill among decode steps says nothing about the cost of each decode step.
+// evidence returns the evidence for a straggler: the collectives at which it arrived last, and how it differs from
+// other ranks. It covers only the finding's steps of the most frequent kind, since a prefill among decode steps shows
+// nothing about the cost of a decode step.
 func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, cause int) []result.Evidence {
 	s = mostOfKind(a, s)
 	last, of := 0, 0
@@ -25,7 +26,7 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 	out := excessEvidence(late, s)
 	arrivals := proof("count", float64(last), float64(of), fact.Of("last_in", "last", last, "of", of))
 	work := d.workEvidence(i, s)
-	// Evidence of the cause comes first, similarities last.
+	// Evidence of the cause comes first, and evidence of similarities last.
 	switch cause {
 	case byWork:
 		more := topKernels(a.Names, late, s, func(e extra) int64 { return e.ns }, "more")
@@ -58,7 +59,7 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 	return append(append(out, arrivals), work...)
 }
 
-// doubtEvidence reports how much of the lateness was left out because clock error could explain it.
+// doubtEvidence states how much of the lateness was left out because clock error could explain it.
 func doubtEvidence(a *match.Aligned, late []lateness, s []int) []result.Evidence {
 	ns := over(s, func(n int) int64 { return late[n].doubt })
 	if ns < tie {
@@ -67,7 +68,7 @@ func doubtEvidence(a *match.Aligned, late []lateness, s []int) []result.Evidence
 	return []result.Evidence{proof("ns", ns, 0, fact.Of("clocks_left_out", "ns", ns, "within", a.Within))}
 }
 
-// workEvidence compares the kernels of a rank with its peers'.
+// workEvidence compares the kernels of a rank with those of its peers.
 func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 	kernels, peerKernels := d.perStep(i, s, func(j, n int) float64 {
 		if r := d.Ranks[j]; r.First <= n && n < r.First+len(r.Steps) {
@@ -91,7 +92,7 @@ func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 	}
 }
 
-// mostOfKind returns those steps that are of the most frequent kind.
+// mostOfKind returns the steps that have the most frequent kind.
 func mostOfKind(a *match.Aligned, steps []int) (out []int) {
 	by := map[trace.StepKind][]int{}
 	for _, n := range steps {
@@ -103,7 +104,7 @@ func mostOfKind(a *match.Aligned, steps []int) (out []int) {
 	return out
 }
 
-// over returns the median of a time over steps, in ns.
+// over returns the median over steps of the time that of returns, in ns.
 func over(steps []int, of func(n int) int64) float64 {
 	all := make([]int64, len(steps))
 	for i, n := range steps {
@@ -112,7 +113,7 @@ func over(steps []int, of func(n int) int64) float64 {
 	return metric.MedianInPlace(all)
 }
 
-// excessEvidence reports the causes by which the late rank exceeds the rank with the median arrival.
+// excessEvidence states the causes for which the late rank takes longer than the rank with the median arrival.
 func excessEvidence(late []lateness, s []int) []result.Evidence {
 	var more [numCauses]float64
 	var total float64
@@ -122,7 +123,7 @@ func excessEvidence(late []lateness, s []int) []result.Evidence {
 	}
 	var parts []fact.Fact
 	for c, ns := range more {
-		if ns*50 > total && ns > 0 { // above 2 %
+		if ns*50 > total && ns > 0 { // more than 2 % of the total
 			parts = append(parts, fact.Of("excess_"+causeNames[c], "ns", ns))
 		}
 	}
@@ -132,7 +133,7 @@ func excessEvidence(late []lateness, s []int) []result.Evidence {
 	return []result.Evidence{proof("ns", total, 0, fact.Of("excess", "parts", parts))}
 }
 
-// perStep returns medians over the steps s of a figure: for one rank, and for the median of its peers.
+// perStep returns the median of a figure over the steps s for rank i, and the same for the median of its peers.
 func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (mine, peers float64) {
 	var own, others []float64
 	for _, n := range s {
@@ -147,8 +148,8 @@ func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (m
 	return metric.MedianInPlace(own), metric.MedianInPlace(others)
 }
 
-// topKernels lists the kernels that explain most of an excess, by their means: a shared device holds up different
-// kernels in different steps.
+// topKernels lists the kernels that explain most of an excess. It uses means over steps, because a shared device stalls
+// in different kernels in different steps.
 func topKernels(names *prep.Names, late []lateness, s []int, of func(extra) int64, which string) []result.Evidence {
 	type sum struct {
 		ns, count int64
@@ -184,8 +185,8 @@ func topKernels(names *prep.Names, late []lateness, s []int, of func(extra) int6
 	return out
 }
 
-// hostEvidence reports which launches took the late host longer than its peer's, and the activity of the launching
-// thread before the longest of them.
+// hostEvidence states which launches took longer on the late host than on its peer, and the activity of the launching
+// thread before the longest of these launches.
 func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []result.Evidence {
 	sum := map[int32]int64{}
 	for _, n := range s {
@@ -202,7 +203,7 @@ func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []r
 		if sum[key] <= 0 || sum[key]*10 < sum[keys[0]] {
 			break
 		}
-		// Find the step in which this launch was latest, and the launch.
+		// Find the step in which this launch was latest, and find the launch in that step.
 		worst := s[0]
 		for _, n := range s {
 			if late[n].host[key] > late[worst].host[key] {
@@ -224,7 +225,7 @@ func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []r
 	return out
 }
 
-// longestLaunch returns the index of the slowest call in a step that launched a kernel key; -1: none.
+// longestLaunch returns the index of the slowest call in a step that launched a kernel with the given key, or -1.
 func longestLaunch(r *match.Rank, stepNo int, key int32) int {
 	best := -1
 	for i := range r.Calls {

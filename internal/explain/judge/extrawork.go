@@ -8,24 +8,24 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// ownExcess is a rank's excess of compute in a step over a typical peer.
+// ownExcess is the excess of a rank's compute in a step over the compute of a typical peer.
 type ownExcess struct {
-	share float64         // other or larger kernels, over the peer's compute
-	slow  map[int32]int64 // ns by which the same kernels took longer, by kernel key
-	peer  map[int32]int64 // ns of the peer's kernels, by key
-	told  bool            // kernels are reliably assigned to steps: see Domain.stepsKnown
-	grown float64         // how many times the peer's time attention may take, by its contexts; 0: unknown
+	share float64         // excess due to other or larger kernels, as a share of the peer's compute
+	slow  map[int32]int64 // excess of the same kernels, ns, by kernel key
+	peer  map[int32]int64 // time of the peer's kernels, ns, by key
+	told  bool            // kernels are reliably assigned to steps; see Domain.stepsKnown
+	grown float64         // factor by which contexts may lengthen attention; 0: unknown
 }
 
-// stepsKnown reports whether most launches of all ranks were recorded. An op without a launch counts towards the step
-// in which it runs, which may differ from the one on its peers.
+// stepsKnown reports whether most launches of all ranks were recorded. An op without a launch counts to the step in
+// which it runs, which may be a different step than on the rank's peers.
 func (d *Domain) stepsKnown() bool {
 	return !slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return 2*r.Unlaunched > len(r.Ops) })
 }
 
-// extraWork compares a rank's own work in a step with that of the peer with the median amount, or with the median early
-// rank where most are late. It compares only whole kernels over whole steps, so late hosts and overlap with
-// communication neither hide nor fake a difference.
+// extraWork compares a rank's own work in a step with the work of the peer that has the median amount. If most ranks
+// are late, only early ranks count as peers. It compares only whole kernels over whole steps, so that late hosts and
+// overlap with communication can neither hide nor feign a difference.
 func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	mine := d.work[i][n]
 	if mine == nil {
@@ -86,9 +86,9 @@ func workBySteps(r *match.Rank, steps int) []*approach {
 	return out
 }
 
-// divideIdle splits the idle time due to a late host between work and host. It goes by the host time from launch to
-// launch in this step, on the late rank and on its usual reference: launches that only the late rank has are work,
-// launches that both have are host.
+// divideIdle divides the idle time due to a late host between work and host. For this it compares the host time from
+// launch to launch in the step on the late rank and on its most frequent reference. The excess of launches that only
+// the late rank has counts as work; the excess of launches that both ranks have counts as host.
 func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 	if l.idle <= 0 || len(l.refs) == 0 {
 		l.excess[byHost] += l.idle
@@ -104,8 +104,8 @@ func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 	h := lateness{extra: map[int32]extra{}}
 	a, b := approach{keys: mine}, approach{keys: theirs}
 	a.against(&b, &h)
-	// Here busy is host time: the excess that against assigns to the device is the same launches taking longer on the
-	// host.
+	// In these approaches, busy is host time. The excess that against assigns to the device therefore means that the
+	// same launches took longer on the host.
 	l.host = map[int32]int64{}
 	for key, e := range h.extra {
 		l.host[key] = e.slow
@@ -120,8 +120,8 @@ func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 	l.excess[byHost] += l.idle - int64(share*float64(l.idle))
 }
 
-// hostTime returns the host time of a step's launches per kernel key, from the end of one launch to the end of the
-// next, without waits for the device.
+// hostTime returns the host time of a step's launches by kernel key. The host time of a launch is the time since the
+// end of the previous launch, less waits for the device.
 func hostTime(r *match.Rank, stepNo int) []approachKey {
 	n := stepNo - r.First
 	if n < 0 || n >= len(r.Steps) {

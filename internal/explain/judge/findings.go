@@ -19,20 +19,21 @@ type capture struct {
 	layers  *tables.LayerWork
 	hostOps map[string][]int64
 	rep     *result.Report
-	found   []result.Finding // by earlier rules
+	found   []result.Finding // findings of earlier rules
 }
 
-// rule produces findings. They hold figures and names; titles and evidence are facts, whose words are in package
-// report.
+// rule produces findings. Titles and evidence of findings are facts, which hold only figures and names. The wording is
+// in package report.
 type rule struct {
-	finds []string // prefixes of the IDs it may find
+	finds []string // prefixes of the IDs of its findings
 	find  func(c *capture) []result.Finding
 }
 
-// rules holds all rules. Later ones see the findings of earlier ones.
+// rules holds all rules. Later rules see the findings of earlier rules.
 var rules = slices.Concat(lateRules, unevenRules, commonRules, coldRules, slowRules, stageRules, layerRules, dataRules, balancedRules)
 
-// Finds lists the prefixes of all finding IDs. Each has words in package report and a line in docs/metrics.md.
+// Finds lists the prefixes of the IDs of all findings. Each has its wording in package report and a line in
+// docs/metrics.md.
 var Finds = finds()
 
 func finds() (all []string) {
@@ -44,7 +45,7 @@ func finds() (all []string) {
 
 var severities = []string{"high", "medium", "low", "info"}
 
-// Findings returns the findings of a capture, in no order. It also uses the tables in rep.
+// Findings returns the findings of a capture, in no particular order. It also uses the tables in rep.
 func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, hostOps map[string][]int64, rep *result.Report) []result.Finding {
 	c := &capture{Aligned: a, blames: blames, layers: layers, hostOps: hostOps, rep: rep}
 	for _, r := range rules {
@@ -66,17 +67,17 @@ func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, host
 // id joins the parts of a finding's ID.
 func id(parts ...any) string { return strings.Join(strings.Fields(fmt.Sprintln(parts...)), "-") }
 
-// whole returns a finding about a capture as a whole, not about some of its steps.
+// whole returns a finding about the capture as a whole rather than about some of its steps.
 func whole(kind, severity, id string, title fact.Fact, evidence ...result.Evidence) result.Finding {
 	return result.Finding{Kind: kind, Severity: severity, ID: id, FirstStep: -1, LastStep: -1, Title: title, Evidence: evidence}
 }
 
-// proof returns evidence with a number, its unit, and the number that it is compared with.
+// proof returns evidence with a value, the unit of the value, and the number with which the value is compared.
 func proof(unit string, value, against float64, text fact.Fact) result.Evidence {
 	return result.Evidence{Text: text, Value: value, Peers: against, Unit: unit, Step: -1}
 }
 
-// timeOf returns the row of all ranks for a kind.
+// timeOf returns the row for steps of a kind, summed over all ranks.
 func timeOf(rep *result.Report, kind string) *result.TimeRow {
 	for i := range rep.Times {
 		if t := &rep.Times[i]; t.Rank == "all" && t.Kind == kind {
@@ -86,7 +87,7 @@ func timeOf(rep *result.Report, kind string) *result.TimeRow {
 	return nil
 }
 
-// partial reports whether ranks are missing that take part in collectives.
+// partial reports whether ranks that take part in collectives are missing from the capture.
 func (c *capture) partial() bool {
 	return slices.ContainsFunc(c.Domains, func(d *match.Domain) bool { return lacksRanks(c.Aligned, d, c.rep) })
 }
@@ -102,7 +103,7 @@ func lacksRanks(a *match.Aligned, d *match.Domain, rep *result.Report) bool {
 		}
 	}
 	if len(d.Ranks) == 1 && slices.ContainsFunc(d.Ranks[0].Ops, func(o prep.Op) bool { return o.Comm() }) {
-		return true // its peer is missing
+		return true // the peer of the send or receive is missing
 	}
 	size := 0
 	for _, r := range d.Ranks {

@@ -9,21 +9,22 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Hosts that wait for hosts. A host that comes late to a collective of hosts makes the other hosts wait, and all launch
-// together afterwards, so no collective of the devices shows which host was late. Therefore this wait counts as well.
-// It is the host's as far as its launching thread took longer since the previous collective, waits left out, than that
-// of the rank with the median arrival. Its waits for its own device are the device's, and show there.
+// This file handles hosts that wait for other hosts. A host that is late to a host collective makes the other hosts
+// wait. All hosts launch together afterwards, so device collectives do not show which host was late. Therefore the wait
+// in host collectives counts as well. It counts as far as the launching thread of the late host took longer since the
+// previous host collective than the launching thread of the rank with the median arrival. Waits are excluded from this
+// time: if the thread waited for its own device, the device is at fault, and device collectives show that.
 //
-// Hosts differ by design: the first rank of a group receives requests before it broadcasts them, so waiting for it in a
-// broadcast proves nothing (up to 45 % of a step was seen). For other ranks the wait counts from a quarter of a step
-// on, but not with Python stacks, which slow hosts.
+// Hosts differ by design. The first rank of a group receives requests before it broadcasts them, so a wait for that
+// rank in a broadcast proves nothing (waits of up to 45 % of a step were seen). A wait for any other rank counts if it
+// exceeds a quarter of a step. No wait counts if Python stacks were recorded, which slow hosts.
 
-// hostWaitShare is the least wait for a host that counts, as a share of a step.
+// hostWaitShare is the minimum wait for a host that counts, as a share of a step.
 const hostWaitShare = 0.25
 
-// lateHosts finds ranks whose hosts are late only at collectives of hosts. found holds the findings from collectives of
-// the devices. They take precedence: none is added if they already blame a host, nor for a rank they blame for
-// anything.
+// lateHosts finds ranks with hosts that are late only at host collectives. found holds the findings from device
+// collectives, which take precedence. If found blames any host, lateHosts returns nothing. It also returns nothing
+// about a rank that found blames for any reason.
 func lateHosts(a *match.Aligned, d *Domain, found []result.Finding) (out []result.Finding) {
 	byHost := func(f result.Finding) bool { return f.Kind == result.Straggler && f.Cause == result.CauseHost }
 	if len(d.Hosts) == 0 || slices.ContainsFunc(found, byHost) {
@@ -49,8 +50,8 @@ func lateHosts(a *match.Aligned, d *Domain, found []result.Finding) (out []resul
 	return out
 }
 
-// blameHosts adds the cost of ranks' hosts in collectives of hosts to their lateness, where it exceeds the wait of the
-// others in collectives of the devices.
+// blameHosts adds the cost of late hosts in host collectives to the lateness of ranks, if it exceeds the cost of the
+// rank in device collectives.
 func (d *Domain) blameHosts(a *match.Aligned) {
 	if slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return r.Stacks }) {
 		return
@@ -61,7 +62,7 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 	for i, r := range d.Ranks {
 		waits[i] = r.WaitsOf(r.Main)
 	}
-	left := map[string][]int64{} // by operation and rank: end of its part of the previous one, on its own clock
+	left := map[string][]int64{} // by operation and rank: end of the previous part, on the rank's own clock
 	for i := range d.Hosts {
 		m := &d.Hosts[i]
 		if left[m.Op] == nil {
@@ -95,8 +96,8 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 	}
 }
 
-// latestHost returns the part that the others wait for, the part with the median arrival, and the average wait of the
-// domain's other ranks; late is -1 if nobody waits.
+// latestHost returns the index of the part for which the others wait, the index of the part with the median arrival,
+// and the average wait of the domain's other ranks. late is -1 if no part waits.
 func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 	late = -1
 	var sum int64
@@ -116,8 +117,8 @@ func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 	return late, order[(len(order)-1)/2], sum / int64(max(ranks-1, 1))
 }
 
-// hostTook returns the time of a rank's launching thread from a moment of its own clock to a host collective, without
-// waits; known is false without such a moment in the same stretch.
+// hostTook returns how long a rank's launching thread took to reach its part p of a host collective, less waits. The
+// time begins at from, on the rank's own clock. known is false if from is negative or in another stretch.
 func (d *Domain) hostTook(p *match.HostPart, from int64, waits []prep.Interval) (ns int64, known bool) {
 	if p.Coll < 0 || from < 0 {
 		return 0, false
@@ -130,7 +131,7 @@ func (d *Domain) hostTook(p *match.HostPart, from int64, waits []prep.Interval) 
 	return to - from - prep.Overlap(waits, from, to), true
 }
 
-// stepOfHost returns the step, in the capture's numbering, that follows a host collective; -1: none.
+// stepOfHost returns the step that contains or follows a part of a host collective, in the capture's numbering, or -1.
 func (d *Domain) stepOfHost(p *match.HostPart) int {
 	r := d.Ranks[p.Rank]
 	if p.Coll < 0 || r.HostColls[p.Coll].Step < 0 {

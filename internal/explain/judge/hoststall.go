@@ -12,22 +12,22 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// standstills are the stalls of a rank's host.
+// standstills holds the stalls of a rank's host.
 type standstills struct {
 	list  []prep.Still
-	steps []int   // in the capture's numbering, without duplicates
-	costs []int64 // wait of the other ranks for it, in each of these steps
-	// others counts similar stalls of other ranks at times when this rank did not stall.
+	steps []int   // steps with stalls, in the capture's numbering, without duplicates
+	costs []int64 // time for which other ranks waited for the stalls, in each of these steps
+	// others is the number of similar stalls of other ranks at times when this rank did not stall.
 	others int
 }
 
-// standsStill returns the stalls of a rank's host, nil if there are too few, and takes their cost out of split. A
-// thread that may have been waiting stalled only if others waited for it about as long, beyond the certain stalls: a
-// thread that waits for another rank is late together with that rank, not after it. host holds the runs in which the
-// host is late, stalls included.
+// standsStill returns the stalls of a rank's host and subtracts their cost from split. It returns nil if there are too
+// few. If a thread may only have been waiting, the gap counts as a stall only if other ranks waited for this rank about
+// as long, in addition to their waits for certain stalls. (A thread that waits for another rank is late together with
+// that rank, so the other rank does not wait for it.) host holds the runs in which the host is late, including stalls.
 func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []lateRun) *standstills {
 	r, s := d.Ranks[i], &standstills{}
-	left := map[int]int64{} // remaining wait of the others, by step
+	left := map[int]int64{} // wait of the other ranks that stalls do not yet explain, by step
 	add := func(sure bool) {
 		for _, x := range r.Still {
 			n := int(x.Step) + r.First
@@ -45,7 +45,7 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 	}
 	add(true)
 	unsure := len(s.list) < leastRecurring
-	if unsure { // else the certain stalls give a better estimate of the cost
+	if unsure { // if there are enough certain stalls, they give a better estimate of the cost
 		add(false)
 		slices.SortFunc(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
 	}
@@ -63,13 +63,14 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 	return s
 }
 
-// asLong reports whether others waited for a rank about as long as it stalled.
+// asLong reports whether other ranks waited for a rank about as long as the rank stalled.
 func asLong(waited int64, x prep.Still) bool {
 	length := x.End - x.Start
 	return 2*waited >= length && waited <= 2*length
 }
 
-// times counts the stalls of a rank. Stalls closer together than their length are one, which a span divides.
+// times returns the number of stalls. If the time between two stalls is shorter than the stall, they count as one stall
+// that a span interrupts.
 func times(list []prep.Still) (n int) {
 	for k, x := range list {
 		if k == 0 || x.Start-list[k-1].End > x.End-x.Start {
@@ -79,9 +80,9 @@ func times(list []prep.Still) (n int) {
 	return n
 }
 
-// stillBeside counts stalls of other ranks that are half to twice as long as those in list but do not overlap them:
-// then a rank may be waiting for another. It counts certain stalls and, if unsure, also those that pass the test of
-// standsStill.
+// stillBeside returns the number of stalls of other ranks that are half to twice as long as the stalls in list. It
+// leaves out stalls that overlap those in list, since one of the ranks may be waiting for the other. It counts certain
+// stalls and, if unsure is set, also other stalls that pass the test of standsStill.
 func (d *Domain) stillBeside(i int, list []prep.Still, begin, end int, unsure bool) (n int) {
 	r := d.Ranks[i]
 	mine := make([]prep.Interval, len(list))
@@ -113,8 +114,9 @@ func (d *Domain) stillBeside(i int, list []prep.Still, begin, end int, unsure bo
 	return n
 }
 
-// lasts reports whether the host is late to the end of the capture, in most steps by about one stall: such a rank is
-// late throughout and does not stall now and then. host holds the runs in which it is late, stalls included.
+// lasts reports whether the host is late until the end of the capture, in most steps by about the length of one stall.
+// Such a rank is late throughout, rather than stalling now and then. host holds the runs in which the host is late,
+// including stalls.
 func (s *standstills) lasts(host []lateRun, split [][numCauses]int64) bool {
 	var lengths []int64
 	for _, x := range s.list {
@@ -132,7 +134,7 @@ func (s *standstills) lasts(host []lateRun, split [][numCauses]int64) bool {
 	})
 }
 
-// tell adds to a finding that its rank stalls, when, and during which activity.
+// tell adds to a finding that the rank stalls, how often, and during which activity.
 func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool) {
 	longest := slices.SortedStableFunc(slices.Values(s.list), func(x, y prep.Still) int {
 		return cmp.Compare(y.End-y.Start, x.End-x.Start)

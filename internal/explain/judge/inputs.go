@@ -11,21 +11,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Reasons for more work on a rank: the inputs in the names of its steps, and the grids of its kernels.
+// This file looks for reasons why a rank has more work: the inputs given in the names of its steps, and the grids of
+// its kernels.
 
-// inputs are the sizes that the names of steps may give.
+// inputs lists the sizes that the names of steps may contain.
 var inputs = []struct {
 	what   fact.Fact
-	reason string                // for more work
-	of     func(*trace.Step) int // below 1: unknown
+	reason string                // reason for more work if the size is larger
+	of     func(*trace.Step) int // the size; below 1: unknown
 }{
 	{fact.Of("input_batch"), reasonRequests, func(s *trace.Step) int { return s.Batch }},
 	{fact.Of("input_tokens"), reasonTokens, func(s *trace.Step) int { return s.Tokens }},
 	{fact.Of("input_context"), reasonContexts, attendsTo},
 }
 
-// said returns a size from the names of a rank's steps, and that of each other rank: medians over the steps that have
-// it; 0 and none if they do not.
+// said returns a size from the names of a rank's steps, and the same size of each other rank, as medians over the steps
+// with a known size. mine is 0, and others is empty, if no step has it.
 func (d *Domain) said(i int, steps []int, of func(*trace.Step) int) (mine float64, others []float64) {
 	for j, r := range d.Ranks {
 		var all []int64
@@ -45,7 +46,7 @@ func (d *Domain) said(i int, steps []int, of func(*trace.Step) int) (mine float6
 	return mine, others
 }
 
-// inputEvidence reports which inputs of the rank are larger than those of the other ranks.
+// inputEvidence states which inputs of the rank are larger than the same inputs of the other ranks.
 func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 	for _, in := range inputs {
 		mine, others := d.said(i, steps, in.of)
@@ -59,12 +60,12 @@ func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 	return out
 }
 
-// withBlocks adds the grids to evidence about a kernel if this rank runs it with more blocks than the others. With as
-// many blocks, it adds the data on which the kernel's time depends.
+// withBlocks adds to evidence about a kernel the grids, if this rank runs the kernel with more blocks than the other
+// ranks. If the numbers of blocks are equal, it adds the data on which the kernel's time depends.
 func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evidence) fact.Fact {
 	mine, others := 0.0, []float64{}
 	var class kernel.Class
-	is := make([]bool, len(names.List)) // by name: it is the kernel
+	is := make([]bool, len(names.List)) // whether the name is that of the kernel, by index of the name
 	for name, text := range names.List {
 		is[name] = text == e.Name.Text
 	}
@@ -106,7 +107,7 @@ func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evid
 	return fact.Of("kernel_blocks", "what", e.Text, "mine", mine, "others", metric.Median(others))
 }
 
-// onData names the data, not visible in a grid, on which the time of a kernel depends.
+// onData names the data on which the time of kernels of a class depends, and which grids do not show.
 func onData(c kernel.Class) (f fact.Fact) {
 	switch {
 	case !kernel.DataDependent(c):

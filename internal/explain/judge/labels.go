@@ -9,21 +9,22 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// Permutation test for late ranks. If no rank is to blame, any of them might have been late in each step, so the labels
-// of ranks can be permuted. Lateness in one step may last into the next, so consecutive steps keep their labels
-// together, in blocks. The statistic is the clearest stretch of any rank, because the stretch under test was selected
-// in the same way.
+// This file contains a permutation test for late ranks. If no rank is to blame, any rank might have been late in each
+// step, so the labels of ranks can be permuted. Lateness in one step may last into the next step, so labels are
+// permuted in blocks of consecutive steps. The statistic is the score of the clearest stretch of any rank, because the
+// stretch under test was selected in the same way.
 
 const (
-	// falseShare is the accepted share of false findings among those on late ranks.
+	// falseShare is the accepted share of false findings among the findings on late ranks.
 	falseShare = 0.05
-	// mostLabels is the number of random permutations, drawn where there are more.
+	// mostLabels is the number of permutations up to which all are counted. If there are more, mostLabels random
+	// permutations are drawn.
 	mostLabels = 1999
 )
 
-// score describes how a rank's stretch stands out over some steps: a late step counts 1, another one -1.
+// score describes how clearly a rank is late over some steps. A late step counts 1, any other step -1.
 type score struct {
-	sum, best, front, back int // of all steps; of any stretch, any from the first on, any to the last
+	sum, best, front, back int // over all steps; largest of any stretch, of an initial one, of a final one
 }
 
 func (s *score) add(x int) {
@@ -33,22 +34,22 @@ func (s *score) add(x int) {
 	s.best = max(s.best, s.back)
 }
 
-// labels are the scores of the ranks, block by block.
+// labels holds the scores of the ranks, block by block.
 type labels struct {
-	ranks, named int       // named: number of ranks called late
-	common       []int     // score of a rank that is late in no step of the block
-	odd          [][]score // scores of the other ranks; their order does not matter
-	own          [][]int   // ranks with the scores in odd
+	ranks, named int       // named: number of ranks found late
+	common       []int     // per block, score of a rank that is late in no step of the block
+	odd          [][]score // per block, scores of the other ranks, in any order
+	own          [][]int   // per block, the ranks with the scores in odd
 }
 
-// blockLength returns how many steps keep their labels together: the fourth root of their number (Hall, Horowitz and
+// blockLength returns the number of steps in a block: the fourth root of the number of all steps (Hall, Horowitz and
 // Jing 1995, for one-sided probabilities).
 func blockLength(steps int) int {
 	return max(1, int(math.Sqrt(math.Sqrt(float64(steps)))))
 }
 
-// labelled divides steps into blocks of the given length. what returns the score of a rank in a step; no is the score
-// of a rank that is not late.
+// labelled divides steps into blocks of the given length and computes the scores. what returns the score of a rank in a
+// step; no is the score of a rank that is not late.
 func labelled(ranks, named int, steps []int, length, no int, what func(rank, step int) int) *labels {
 	l := &labels{ranks: ranks, named: named}
 	for block := range slices.Chunk(steps, length) {
@@ -71,7 +72,8 @@ func labelled(ranks, named int, steps []int, length, no int, what func(rank, ste
 	return l
 }
 
-// statistic returns how clear the stretches of the clearest ranks are if the scores belong to the ranks in of.
+// statistic returns the sum of the scores of the clearest stretches of the l.named clearest ranks, if the scores in odd
+// belong to the ranks in of. now is a buffer.
 func (l *labels) statistic(of [][]int, now []running) int {
 	clear(now)
 	passed := 0 // sum of the common scores so far
@@ -100,11 +102,11 @@ func (l *labels) statistic(of [][]int, now []running) int {
 	return sum
 }
 
-// running is the clearest stretch of a rank so far, and the current one.
+// running holds the score of the clearest stretch of a rank so far, and of the current stretch.
 type running struct{ best, sum, seen int }
 
-// atLeast returns the probability of a statistic of at least the given size if labels are arbitrary: counted over all
-// permutations if they are few, else over a random sample.
+// atLeast returns the probability that the statistic is at least least if labels are arbitrary. It counts over all
+// permutations if there are few, otherwise over a random sample.
 func (l *labels) atLeast(least int) float64 {
 	now := make([]running, l.ranks)
 	if all := l.permutations(); all <= mostLabels {
@@ -126,7 +128,7 @@ func (l *labels) atLeast(least int) float64 {
 	for b := range of {
 		of[b] = make([]int, len(l.own[b]))
 	}
-	hits := 1 // the recorded labels
+	hits := 1 // 1 for the recorded labels
 	for range mostLabels {
 		for b := range of {
 			for k := range of[b] {
@@ -142,7 +144,8 @@ func (l *labels) atLeast(least int) float64 {
 	return float64(hits) / (mostLabels + 1)
 }
 
-// permutations returns the number of distinct labellings with the first labels fixed, since ranks are interchangeable.
+// permutations returns the number of distinct labellings. The labels of the first block are fixed, since ranks are
+// interchangeable.
 func (l *labels) permutations() float64 {
 	all, first := 1.0, true
 	for _, own := range l.own {
@@ -159,7 +162,7 @@ func (l *labels) permutations() float64 {
 	return all
 }
 
-// each visits all permutations.
+// each calls visit for all permutations.
 func (l *labels) each(visit func(of [][]int)) {
 	of := make([][]int, len(l.own))
 	first := slices.IndexFunc(l.own, func(own []int) bool { return len(own) > 0 })
@@ -187,8 +190,8 @@ func (l *labels) each(visit func(of [][]int)) {
 	from(0)
 }
 
-// tellable reports whether a lateness of some ranks over the given number of blocks can be told from chance: whether
-// the probability that the labels of all blocks agree is low enough.
+// tellable reports whether a lateness of named ranks over the given number of blocks can be distinguished from chance.
+// It can if the probability that the labels of all blocks agree by chance is low enough.
 func tellable(ranks, named, blocks int) bool {
 	ways := 1.0
 	for k := range named {
@@ -197,8 +200,8 @@ func tellable(ranks, named, blocks int) bool {
 	return math.Pow(ways, float64(1-blocks)) <= falseShare
 }
 
-// byStills returns the probability that chance gives one rank this share of all stalls if each could have hit any rank.
-// 0: there are too few to test, even if all were this rank's.
+// byStills returns the probability that one rank has this share of all stalls by chance, if each stall could have hit
+// any rank. It returns 0 if there are too few stalls to test, even if this rank had all of them.
 func byStills(s *standstills, ranks int) float64 {
 	mine := times(s.list)
 	if mostOf(ranks, mine, 0) > falseShare {
@@ -207,14 +210,14 @@ func byStills(s *standstills, ranks int) float64 {
 	return mostOf(ranks, mine, s.others)
 }
 
-// mostOf returns an upper bound of the probability that chance gives one of the ranks at least mine events if the ranks
-// together have mine + others.
+// mostOf returns an upper bound of the probability that one of the ranks has at least mine of the mine + others events
+// by chance.
 func mostOf(ranks, mine, others int) float64 {
 	return min(1, float64(ranks)*metric.AtLeast(mine, mine+others, 1/float64(ranks)))
 }
 
-// byLabels returns the probability that chance makes ranks as late as in run, a run of one of them; 0: not testable.
-// all holds the verdicts on all ranks.
+// byLabels returns the probability that the given ranks are as late as in run by chance, or 0 if that cannot be tested.
+// run is a run of one of these ranks, and all holds the verdicts on all ranks.
 func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ...int) float64 {
 	if run.cause == byWork && d.runMore(ranks, run.steps) {
 		return 0
@@ -229,7 +232,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 			steps = append(steps, n)
 		}
 	}
-	// Steps that cost far less than those of the finding have another cause.
+	// Steps that cost far less than the steps of the finding have another cause.
 	var costs []int64
 	for _, r := range ranks {
 		for _, n := range run.steps {
@@ -239,7 +242,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		}
 	}
 	least := int64(levelShare * metric.MedianInPlace(costs))
-	latest := make([]int64, end) // by step, cost of the rank that costs most
+	latest := make([]int64, end) // per step, the cost of the rank that costs most
 	for _, n := range steps {
 		for r := range all {
 			if all[r].yes[run.cause][n] {
@@ -253,7 +256,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	}
 	no := -1
 	if run.recurring {
-		no = 0 // for single steps only their number counts
+		no = 0 // if lateness is intermittent, only the number of late steps counts
 	}
 	scoreOf := func(r, n int) int {
 		if late(r, n) {
@@ -262,7 +265,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		return no
 	}
 	found, own, others := 0, 0, 0
-	var lateIn []int // steps
+	var lateIn []int // steps of run in which one of ranks is late
 	ofRun := map[int]bool{}
 	for _, n := range run.steps {
 		ofRun[n] = true
@@ -297,14 +300,14 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	if tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) || others >= own {
 		return labelled(len(all), len(ranks), steps, length, no, scoreOf).atLeast(found)
 	}
-	// A lateness too short for the test by rank may still be significant by its regularity.
+	// A lateness that is too short for this test may still be significant because it is regular.
 	if p := byPeriod(len(all), others, steps, lateIn); len(ranks) == 1 && p <= falseShare {
 		return p
 	}
 	return 0
 }
 
-// blocksOf returns the number of blocks of steps that contain any of some.
+// blocksOf returns the number of blocks of steps that contain at least one of the steps in some.
 func blocksOf(steps, some []int, length int) (n int) {
 	for block := range slices.Chunk(steps, length) {
 		if slices.ContainsFunc(block, func(s int) bool { return slices.Contains(some, s) }) {
@@ -324,14 +327,15 @@ func alone(steps []int) bool {
 	return true
 }
 
-// byPeriod returns the probability that chance makes one rank late in this many steps, with the other ranks late in
-// others steps, and in as regular a pattern; 1 if the steps are not regular.
+// byPeriod returns the probability that one rank is late by chance in as many steps as late has, and in as regular a
+// pattern. others is the number of steps in which other ranks are late. byPeriod returns 1 if the steps in late are not
+// regular.
 func byPeriod(ranks, others int, steps, late []int) float64 {
 	if period(late) == 0 {
 		return 1
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	regular := 1 // the recorded steps
+	regular := 1 // 1 for the recorded steps
 	drawn := slices.Clone(steps)
 	for range mostLabels {
 		for k := range late {
@@ -347,9 +351,9 @@ func byPeriod(ranks, others int, steps, late []int) float64 {
 	return min(1, 2*mostOf(ranks, len(late), others)*float64(regular)/(mostLabels+1)) // doubled: one of two tests
 }
 
-// period returns the interval of at least two steps at which the late steps recur regularly; 0: they do not. At least
-// three in four steps of a regular sequence must be present. Consecutive steps prove nothing: the lateness of one may
-// last into the next.
+// period returns the interval, of at least two steps, at which the late steps recur, or 0 if they do not recur
+// regularly. At least three in four steps of a regular sequence must be late. Consecutive late steps prove nothing,
+// since lateness may last into the next step.
 func period(late []int) int {
 	if len(late) < leastRecurring {
 		return 0
@@ -371,8 +375,8 @@ func gcd(a, b int) int {
 	return a
 }
 
-// runMore reports whether the ranks run more kernels than any other in each of these steps: their program differs, and
-// chance plays no part.
+// runMore reports whether the given ranks run more kernels than every other rank in each of these steps. If so, their
+// program differs, and chance plays no part.
 func (d *Domain) runMore(ranks, steps []int) bool {
 	for _, n := range steps {
 		least, most := math.MaxInt, 0

@@ -1,4 +1,4 @@
-// Package judge derives the findings of a capture: late ranks with cause and first step, and other problems.
+// Package judge derives the findings of a capture: late ranks, each with cause and first step, and other problems.
 package judge
 
 import (
@@ -10,15 +10,17 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Late ranks at collectives, and the causes.
+// This file finds the ranks that are late at collectives, and the causes.
 //
-// All ranks leave a collective together. So a rank's approach, its activity between leaving one collective and arriving
-// at the next, can be compared with that of the rank with the median arrival, without comparing clocks:
+// All ranks leave a collective together. The approach of a rank is its activity between leaving one collective and
+// arriving at the next. The approach of a late rank can therefore be compared with that of the rank with the median
+// arrival, without comparing clocks:
 //
 //	approach = own work + idle before ops that the host launched late
 //	                    + idle before ops that were launched in time
 //
-// The three are summed per kernel (name and grid). The excess of the late rank is split accordingly:
+// The three terms are summed per kernel (name and grid). The excess of the late rank over the other rank is divided by
+// cause:
 //
 //	work           ops the other rank does not have, or has with smaller grids
 //	device         the same ops taking longer, or starting late though launched
@@ -27,13 +29,14 @@ import (
 //	communication  leaving the previous collective later than the other rank
 //	unknown        idle before ops whose launch was not recorded
 //
-// A host may be late because it has more to launch, which is work again. While the late rank keeps the others waiting,
-// their hosts run ahead, so their idle time does not measure the speed of their hosts. The time that the hosts
-// themselves took from launch to launch does (extrawork.go), and the idle time is divided between work and host by it.
+// A host may be late because it has more to launch, in which case the cause is work. While the other ranks wait for the
+// late rank, their hosts run ahead, so the idle time of their devices does not measure the speed of their hosts. The
+// host time from launch to launch does (extrawork.go), so the idle time is divided between work and host in proportion
+// to the excess of that time.
 //
 // The cost of a lateness is the average wait of the other ranks.
 
-// causes in the order of the arrays below.
+// Causes, in the order of the arrays below.
 const (
 	byWork = iota
 	byDevice
@@ -45,40 +48,40 @@ const (
 
 var causeNames = [numCauses]string{result.CauseWork, result.CauseDevice, result.CauseHost, result.CauseCommunication, result.CauseUnknown}
 
-// tie is the arrival difference below which nobody is blamed, in ns: the ends of one collective differ that much over
-// ranks.
+// tie is the difference between arrivals, in ns, below which no rank is blamed. The ends of one collective differ by
+// this much between ranks.
 const tie = 2000
 
 // noExtraWork is the share of a peer's compute below which a rank has no extra work in a step.
 const noExtraWork = 0.005
 
-// lateness is the cost of one rank to the others in one step.
+// lateness describes the lateness of one rank in one step, and its cost to the other ranks.
 type lateness struct {
-	cost    int64            // ns the other ranks waited for it, on average
-	doubt   int64            // ns of further apparent wait that may be clock error
-	excess  [numCauses]int64 // ns behind, by cause; may be negative
-	last    int              // collectives at which it was the last
-	of      int              // collectives of the step in which it took part
+	cost    int64            // average wait of the other ranks for this rank, ns
+	doubt   int64            // further apparent wait that may be clock error, ns
+	excess  [numCauses]int64 // ns by which it is behind, by cause; may be negative
+	last    int              // number of collectives at which it arrived last
+	of      int              // number of collectives of the step in which it took part
 	extra   map[int32]extra  // excess per kernel key
-	idle    int64            // excess of idle due to the host, not yet divided
-	queued  int64            // excess of idle before ops launched in time, part of excess[byDevice]
-	untold  int64            // excess of idle before ops with unrecorded launches, not yet divided
-	refs    map[int32]int    // by rank: how often it was the reference
-	starved int64            // excess of time without a core, part of excess[byHost]
+	idle    int64            // excess of idle time due to the host, not yet divided
+	queued  int64            // excess of idle time before ops launched in time, part of excess[byDevice]
+	untold  int64            // excess of idle time before ops with unrecorded launches, not yet divided
+	refs    map[int32]int    // per rank, how often it was the reference
+	starved int64            // excess of time in which a software device had no core, part of excess[byHost]
 	// host is the excess of host time per kernel key, for launches that both ranks have.
 	host map[int32]int64
 }
 
 type extra struct {
 	count int64
-	ns    int64 // work
-	slow  int64 // device: the same ops took longer
-	late  int64 // device: started late though launched in time
-	// untold is unknown: started late, with an unrecorded launch.
+	ns    int64 // excess due to work
+	slow  int64 // excess due to the device: the same ops took longer
+	late  int64 // excess due to the device: ops started late although launched in time
+	// untold is the excess with unknown cause: ops started late, and their launches were not recorded.
 	untold int64
 }
 
-// split divides the cost over the causes in proportion to the positive excesses.
+// split divides the cost among the causes in proportion to the positive excesses.
 func (l *lateness) split() (c [numCauses]int64) {
 	var sum int64
 	for _, x := range l.excess {
@@ -87,8 +90,8 @@ func (l *lateness) split() (c [numCauses]int64) {
 	if sum == 0 {
 		return c
 	}
-	// A cause that explains less than half of the cost does not explain the rest: lateness can be carried over from
-	// earlier steps.
+	// If the excesses explain less than half of the cost, do not attribute the rest to them, since lateness can be
+	// carried over from earlier steps.
 	sum = max(sum, l.cost/2)
 	for i, x := range l.excess {
 		c[i] = int64(float64(l.cost) * float64(max(x, 0)) / float64(sum))
@@ -96,17 +99,17 @@ func (l *lateness) split() (c [numCauses]int64) {
 	return c
 }
 
-// Domain is a domain with the costs of its ranks to each other.
+// Domain is a domain with the costs that its ranks cause each other.
 type Domain struct {
 	*match.Domain
 	late [][]lateness  // [rank][step]
-	work [][]*approach // own work, [rank][step]; nil: none in the step
-	more [][]float64   // [rank][step]: excess of own work over a typical peer's, as a share of it
-	// early holds the ranks that wait, for each step in which most ranks are late together.
+	work [][]*approach // own work, [rank][step]; nil: no work in the step
+	more [][]float64   // [rank][step]: excess of own work over the work of a typical peer, as a share of the peer's
+	// early holds, for each step in which most ranks are late together, the ranks that wait.
 	early map[int][]int32
 }
 
-// Blame finds the late ranks at every collective and adds up their costs, by domain.
+// Blame finds the late ranks at every collective and adds up their costs, domain by domain.
 func Blame(a *match.Aligned) (out []*Domain) {
 	for _, d := range a.Domains {
 		j, ofData := &Domain{Domain: d}, dependent(d, a.Names)
@@ -124,8 +127,8 @@ func Blame(a *match.Aligned) (out []*Domain) {
 				more[n] = own.share
 				l := &j.late[i][n]
 				j.divideIdle(int32(i), n, l)
-				// Where streams overlap, an op may fall between other collectives than on its peer. Over the whole step
-				// such ops cancel out: if no extra work is left then, there was none.
+				// If streams overlap, an op may be between different collectives than on the peer. Over the whole step,
+				// such ops cancel out: if the step shows no extra work, there was none.
 				if own.share < noExtraWork {
 					l.excess[byWork] = 0
 				}
@@ -138,9 +141,10 @@ func Blame(a *match.Aligned) (out []*Domain) {
 	return out
 }
 
-// blameRanks goes through the collectives. Collectives that began before the window prove nothing.
+// blameRanks blames the late ranks of each collective. The first collectives of a group are ignored: they may have
+// begun before the window and prove nothing.
 func (d *Domain) blameRanks() {
-	prev := make([]int32, len(d.Ranks)) // each rank's last match before this one
+	prev := make([]int32, len(d.Ranks)) // last match of each rank before the current one
 	for i := range prev {
 		prev[i] = -1
 	}
@@ -154,7 +158,7 @@ func (d *Domain) blameRanks() {
 			ref := inTime(m, d.early[m.Step])
 			if behind := m.Last - ref.Start; behind >= tie {
 				wait := d.meanWait(m, behind/4, len(d.early[m.Step]))
-				// Ranks that arrive with the last one share the blame.
+				// Ranks that arrive about when the last rank arrives share the blame.
 				for i := range m.At {
 					p := &m.At[i]
 					if m.Last-p.Start > behind/4 {
@@ -163,8 +167,8 @@ func (d *Domain) blameRanks() {
 					l := &d.late[p.Rank][m.Step]
 					l.last++
 					from := d.common(ref.Rank, p.Rank, prev)
-					// A rank that waited in between, in collectives of its own, is as late as the ranks it waited for,
-					// and not to blame for that.
+					// A rank that waited in other collectives in between is as late as the ranks for which it waited,
+					// and is not to blame for that part.
 					waited := d.waited(p.Rank, from, mi) - d.waited(ref.Rank, from, mi)
 					own := p.Start - ref.Start
 					all := own - min(max(waited, 0), own)
@@ -182,8 +186,8 @@ func (d *Domain) blameRanks() {
 	}
 }
 
-// inTime returns the part of a collective with which its late ranks are compared: the one with the median arrival or,
-// where most ranks are late, the median early one.
+// inTime returns the part of a collective with which late ranks are compared: the part with the median arrival or, if
+// most ranks are late, with the median arrival of the early ranks.
 func inTime(m *match.Match, early []int32) *match.Part {
 	var order []*match.Part
 	for i := range m.At {
@@ -198,21 +202,21 @@ func inTime(m *match.Match, early []int32) *match.Part {
 	return order[(len(order)-1)/2]
 }
 
-// otherSlow is the excess, as a share of their time, up to which kernels with data-independent time do not indicate a
-// slow device.
+// otherSlow is the excess of kernels with data-independent time, as a share of their time, up to which they do not
+// indicate a slow device.
 const otherSlow = 0.02
 
-// fewOthers is the largest excess of other kernels, relative to that of data-dependent kernels, at which the data still
-// explain the latter.
+// fewOthers limits the slowness that other kernels show. If it accounts for no more than this share of the excess of
+// data-dependent kernels, the data explain that excess.
 const fewOthers = 0.1
 
-// settle corrects the slow kernels of the approaches by the whole step. An op that overlaps a collective counts in an
-// approach only with the part after it, so only whole kernels show whether they are slower. If only data-dependent
-// kernels are slower, or these by far the most, they have more to do. Otherwise attention has more to do as far as its
-// contexts explain, where these are known.
+// settle corrects the excess of slow kernels by comparing whole kernels over the whole step. The correction is needed
+// because an approach counts only the part of an op that follows an overlapping collective. If only data-dependent
+// kernels are slower, or these are slower by far, they have more work. Otherwise, if contexts are known, attention has
+// more work as far as the contexts explain.
 func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 	var near, whole, others, otherTime, more, dataTime int64
-	share := map[int32]float64{} // by key: share of the excess due to data
+	share := map[int32]float64{} // share of the excess due to data, by key
 	for _, e := range l.extra {
 		near += e.slow
 	}
@@ -230,7 +234,7 @@ func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 			otherTime += ns
 		}
 	}
-	device := 1.0 // time of the other kernels relative to the peer's
+	device := 1.0 // time of the other kernels relative to the peer
 	if float64(max(others, 0)) > otherSlow*float64(otherTime) {
 		device += float64(others) / float64(max(otherTime, 1))
 	}
@@ -271,8 +275,8 @@ func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 	}
 }
 
-// meanWait returns the average wait of the domain's other ranks in a collective, in ns. Late ranks and ranks without a
-// part in it count as not waiting. Where most ranks are late, the average is over the early ones.
+// meanWait returns the average wait of the domain's other ranks in a collective, in ns. Late ranks, and ranks that do
+// not take part, count as not waiting. If most ranks are late, the average is over the early ranks.
 func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 	var sum int64
 	for _, p := range m.At {
@@ -286,7 +290,7 @@ func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 	return sum / int64(early)
 }
 
-// common returns the last previous collective that two ranks shared, -1 if none.
+// common returns the last previous collective in which two ranks took part, or -1.
 func (d *Domain) common(a, b int32, prev []int32) int32 {
 	from := min(prev[a], prev[b])
 	for from >= 0 && (d.Matches[from].OpOf(a) < 0 || d.Matches[from].OpOf(b) < 0) {
@@ -295,7 +299,7 @@ func (d *Domain) common(a, b int32, prev []int32) int32 {
 	return from
 }
 
-// waited returns how long a rank waited in the collectives between two, in ns.
+// waited returns how long a rank waited in the collectives between from and to, in ns.
 func (d *Domain) waited(rank, from int32, to int) (sum int64) {
 	for i := int(from) + 1; from >= 0 && i < to; i++ {
 		m := &d.Matches[i]
@@ -308,15 +312,15 @@ func (d *Domain) waited(rank, from int32, to int) (sum int64) {
 	return sum
 }
 
-// leaves returns how much later p's rank left the last shared collective than q's rank, by their clocks.
+// leaves returns how much later the rank of p left the collective from than the rank of q, according to their clocks.
 func (d *Domain) leaves(from int32, p, q *match.Part) int64 {
 	m := &d.Matches[from]
 	a, b := d.Ranks[p.Rank], d.Ranks[q.Rank]
 	return a.Wall(a.Ops[m.OpOf(p.Rank)].End) - b.Wall(b.Ops[m.OpOf(q.Rank)].End)
 }
 
-// doubt returns how much of the lateness of p against q may be clock error: the part that no time on a single clock
-// shows, as far as collectives allow the clocks to be off.
+// doubt returns how much of the lateness of p relative to q may be clock error. This is the part that depends on
+// comparing two clocks, up to the largest clock error that collectives allow.
 func (d *Domain) doubt(from int32, p, q *match.Part) int64 {
 	byClocks := p.Start - q.Start
 	if from >= 0 {
@@ -325,8 +329,8 @@ func (d *Domain) doubt(from int32, p, q *match.Part) int64 {
 	return min(max(byClocks, 0), d.Doubt(p.Rank, q.Rank, p.Start))
 }
 
-// compare adds the difference between a late rank's approach and that of one with the median arrival. Both begin at the
-// last collective that they shared. The doubtful part of the lateness does not count.
+// compare adds to l the difference between the approach of a late rank and that of the reference rank. Both approaches
+// begin at from, the last collective that both ranks have in common. The doubtful part of the lateness does not count.
 func (d *Domain) compare(from int32, p, q *match.Part, doubt int64, mine, theirs *approach, l *lateness) {
 	fp, fq := int32(-1), int32(-1)
 	if from >= 0 {

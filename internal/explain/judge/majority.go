@@ -10,11 +10,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Lateness of many ranks: of most of them together, or in turns.
+// This file handles lateness of many ranks: of most ranks together, or of ranks in turns.
 
-// earlySteps returns the few ranks that wait, for the steps in which most ranks are late together. The median arrival
-// is then itself late, so single collectives show no late rank. Over a step, the waits separate two groups: ranks that
-// wait for most of the longest wait, and ranks that hardly wait.
+// earlySteps finds the steps in which most ranks are late together, and returns the few ranks that wait in each. In
+// such a step, the rank with the median arrival is itself late, so single collectives show no late rank. But the total
+// waits over the step separate two groups: ranks that wait nearly as long as the longest-waiting rank, and ranks that
+// hardly wait.
 func (d *Domain) earlySteps() map[int][]int32 {
 	waits := map[int][]int64{}
 	for i := range d.Matches {
@@ -49,8 +50,8 @@ func (d *Domain) earlySteps() map[int][]int32 {
 	return out
 }
 
-// shareMajority joins findings that blame most ranks, by one cause and since the same steps, into one: the ranks that
-// wait are the exception.
+// shareMajority joins findings into one if they blame most ranks for the same cause in the same steps, so that the
+// ranks that wait are the exception.
 func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
 	for _, f := range all {
 		alike := func(o result.Finding) bool {
@@ -66,7 +67,7 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 			continue
 		}
 		one.Kind, one.Cause, one.Severity = result.Straggler, f.Cause, f.Severity
-		for _, e := range one.Evidence { // the cost of each: the early ranks wait for the latest
+		for _, e := range one.Evidence { // cost of each rank; the early ranks wait for the latest
 			one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
 		}
 		one.ID = id(result.Straggler, names[0], "and", len(names)-1, f.Cause, one.FirstStep)
@@ -91,11 +92,11 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 	return all
 }
 
-// chance is the highest probability of such frequent lateness by chance at which the lateness still counts.
+// chance is the largest probability of equally frequent lateness by chance at which the lateness still counts.
 const chance = 0.1
 
-// ledBy returns the costs of the steps that cost about as much as those of a run: of those in which its rank is the
-// latest, and of all. Steps with far less lateness are of another kind.
+// ledBy considers the late steps that do not cost far less than the steps of run r; steps that do are unrelated. of
+// holds the costs of these steps, and led the costs of those in which rank i is the latest.
 func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 	var costs []int64
 	for _, n := range r.steps {
@@ -115,8 +116,8 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 	return led, of
 }
 
-// likely reports whether the probability exceeds chance that some rank leads in steps of this total cost if each step
-// is given to a random rank.
+// likely reports whether led may be due to chance. It assigns each step in of to a random rank. The result is true if
+// the total cost assigned to some rank is at least that of led with a probability above chance.
 func likely(ranks int, led, of []int64) bool {
 	var least int64
 	for _, ns := range led {
@@ -136,9 +137,9 @@ func likely(ranks int, led, of []int64) bool {
 	return float64(hits)/(mostLabels+1) > chance
 }
 
-// byChance drops passing lateness that chance explains: if in each step with a late rank that rank were drawn at
-// random, one rank would lead as often with a probability above chance. It reports whether nothing of the cause is left
-// before step until. If no other rank is late, chance explains nothing.
+// byChance drops passing lateness that chance explains: if the late rank of each step were drawn at random, some rank
+// would lead as often with a probability above chance. If no other rank is late, chance explains nothing. byChance
+// reports whether it dropped runs, and no run of the cause that begins before step until remains.
 func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	dropped, left := false, false
 	for i := range all {
@@ -157,8 +158,8 @@ func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	return dropped && !left
 }
 
-// apart removes from late the steps of stretches that cost far more than turns do and in which one rank is the latest
-// more often than chance explains: these are not turns.
+// apart removes from late the steps of stretches in which ranks do not take turns. Such stretches cost far more than
+// other late steps, and one rank is the latest more often than chance explains.
 func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*lateRun]bool) {
 	of, rest = map[*lateRun]bool{}, slices.Clone(late)
 	for i := range all {
@@ -177,21 +178,22 @@ func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*late
 	return rest, of
 }
 
-// Limits for steps with a moving imbalance: the least number of changes of the late rank, and the least share of steps
-// with a late rank, if no rank is late in most of them.
+// Limits for a moving imbalance: the minimum number of changes of the latest rank, the minimum share of steps with a
+// late rank, and the maximum share of these steps in which any one rank is late.
 const (
 	leastChanges = 3
 	movingShare  = 0.25
 	movingMost   = 0.6
 )
 
-// moving finds causes that make one rank late in one step and another in the next, such as experts with unequal shares
-// of the tokens. It reports them as one finding that blames no rank, and drops the stretches it consists of.
+// moving finds causes that make one rank late in one step and another rank in the next, such as experts with unequal
+// shares of the tokens. It reports each cause as one finding that blames no single rank, and drops the runs that this
+// finding covers.
 func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 	begin, end := d.Common()
 	for c := range numCauses {
 		if c == byComm || c == byUnknown {
-			continue // links take turns by nature: shareLinks
+			continue // links take turns by nature; shareLinks handles them
 		}
 		late := lateSteps(a, all, c, begin, end)
 		until := end
@@ -208,7 +210,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		}
 		late = rest
 		var costs []int64
-		led := make([]int, len(all)) // by rank: steps in which it is the latest
+		led := make([]int, len(all)) // per rank, number of steps in which it is the latest
 		for _, l := range late {
 			led[l.worst]++
 			costs = append(costs, l.cost)
@@ -216,7 +218,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		first, last := late[0].step, late[len(late)-1].step
 		cost, severity := int64(metric.MedianInPlace(costs)), "low"
 		if c == byWork && float64(cost) > passingShare*float64(a.StepPeriod(late[len(late)/2].step)) {
-			severity = "medium" // work can be distributed better; noise cannot
+			severity = "medium" // unlike noise, work can be distributed better
 		}
 		f := result.Finding{
 			Kind: result.Straggler, Cause: causeNames[c], Severity: severity, Passing: true, Turns: true,
@@ -255,7 +257,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 
 // takesTurns reports whether the latest rank changes continually.
 func takesTurns(all []verdict, late []lateStep, steps int) bool {
-	times, changes := make([]int, len(all)), 0 // late, by rank
+	times, changes := make([]int, len(all)), 0 // per rank, number of late steps; number of changes of the latest rank
 	for i, l := range late {
 		for _, r := range l.ranks {
 			times[r]++
@@ -267,10 +269,10 @@ func takesTurns(all []verdict, late []lateStep, steps int) bool {
 	return changes >= leastChanges && float64(len(late)) >= movingShare*float64(steps) && float64(slices.Max(times)) <= movingMost*float64(len(late))
 }
 
-// lateStep is a step with ranks that are late by one cause.
+// lateStep is a step in which ranks are late by one cause.
 type lateStep struct {
-	step, worst int   // worst is the rank that costs most
-	cost        int64 // of worst
+	step, worst int   // worst is the rank with the highest cost
+	cost        int64 // cost of worst
 	ranks       []int // all late ranks
 }
 
@@ -294,9 +296,9 @@ func lateSteps(a *match.Aligned, all []verdict, c, begin, end int) (out []lateSt
 	return out
 }
 
-// standsOut returns the step since which one rank is the latest in nearly all late steps to the end, -1 if there is
-// none. Neither chance nor turns as long as the earlier ones explain it, so the rank is to blame, even if the lateness
-// moved before.
+// standsOut returns the step from which on one rank is the latest in nearly all late steps until the end, or -1. This
+// must be too often to be explained by chance, and too long to be one of the turns of earlier steps. The rank is then
+// to blame even if different ranks were late before.
 func standsOut(all []verdict, c int, late []lateStep) int {
 	from, ranks := -1, float64(len(all))
 	for i := range all {

@@ -8,19 +8,21 @@ import (
 const (
 	// sideFull is the share of time in forward steps above which a side has no spare capacity.
 	sideFull = 0.85
-	// sideIdle: if both sides are below, the load is too low to decide by shares.
+	// sideIdle is the share of time in forward steps below which a side counts as idle. If both sides are idle, the
+	// load is too low to decide by shares.
 	sideIdle = 0.5
-	// sideAlike is the difference below which shares are equal.
+	// sideAlike is the difference below which two shares count as equal.
 	sideAlike = 0.1
-	// leastSamples is the least number of queue samples for any conclusion.
+	// leastSamples is the minimum number of queue samples for any conclusion.
 	leastSamples = 3
 )
 
-// Limits decides which side limits the throughput. Waiting requests are the best evidence; without samples of queues it
-// uses the shares of time in steps. These mean less for decode servers: one that runs a single request is in steps all
-// the time, too, and can take more into its batch. A place on a decode server (memory, and one of its running requests)
-// is taken before prefill begins and held meanwhile. So a request without a place waits for whatever those with a place
-// wait for: prefill, transfer or decode. Likewise, prefill servers with time but without memory wait for transfers.
+// Limits decides which side limits the throughput. Waiting requests are the best evidence. Without samples of the
+// queues, it uses the shares of time in steps. These shares mean less for decode servers: a server that runs a single
+// request is also in steps all the time, but can add more requests to its batch. A request gets its place on a decode
+// server (memory, and a slot among the running requests) before its prefill begins, and keeps it from then on. Requests
+// without a place are therefore held up by the stage for which requests with a place wait: prefill, transfer or decode.
+// Likewise, prefill servers that have time but no memory wait for transfers.
 func Limits(pd *result.PD) (what string, f result.Finding) {
 	p, d, t := &pd.Prefill, &pd.Decode, &pd.Transfer
 	f = whole(result.Limits, "", result.Limits, fact.Fact{})
@@ -33,8 +35,8 @@ func Limits(pd *result.PD) (what string, f result.Finding) {
 	inflight := p.Queue.Inflight
 	waiting, placeless := p.Queue.Waiting, waits(&d.Queue)
 	most := max(waiting, placeless, inflight)
-	unready, decoding := waiting, d.Queue.Running+d.Queue.Waiting // requests that have a place
-	if p.Stepping >= sideIdle {                                   // else a long decode step may not have seen them arrive
+	unready, decoding := waiting, d.Queue.Running+d.Queue.Waiting // requests with a place: before decode, and in decode
+	if p.Stepping >= sideIdle {                                   // else they may have come during a long decode step
 		unready = max(waiting, d.Queue.Transfer-inflight)
 	}
 	limit := func(by, severity string, title fact.Fact) {
@@ -109,7 +111,7 @@ func pdEvidence(pd *result.PD, looks int) (out []result.Evidence) {
 	return out
 }
 
-// Caveats returns the limitations of the figures.
+// Caveats returns notes on the limitations of the figures.
 func Caveats(pd *result.PD) (out []result.Note) {
 	note := func(severity string, text fact.Fact) {
 		out = append(out, result.Note{Severity: severity, Text: text, Count: 1})
@@ -145,14 +147,14 @@ func Caveats(pd *result.PD) (out []result.Note) {
 	return out
 }
 
-// places returns how many requests wait for a place on a decode server.
+// places returns the number of requests that wait for a place on a decode server.
 func places(q *result.Queue) float64 { return q.Prealloc + q.Retracted }
 
-// waits returns how many requests wait for a server: for a place on it, or for a batch.
+// waits returns the number of requests that wait for a place on a server or for a batch.
 func waits(q *result.Queue) float64 { return q.Waiting + places(q) }
 
-// uneven returns the servers of a side with the most and the fewest waiting requests, if their numbers differ much;
-// nil: they do not, or it is unknown.
+// uneven returns the servers of a side with the most and the fewest waiting requests, if these numbers differ much. It
+// returns nil if they do not, or if they are unknown.
 func uneven(servers []result.PDServer) (more, less *result.PDServer) {
 	for i := range servers {
 		s := &servers[i]
@@ -172,8 +174,8 @@ func uneven(servers []result.PDServer) (more, less *result.PDServer) {
 	return more, less
 }
 
-// recordedApart reports whether no server of one side was recorded together with one of the other for at least half of
-// the shorter window.
+// recordedApart reports whether the two sides were recorded at different times: no window of a prefill server and
+// window of a decode server overlap by at least half of the shorter one.
 func recordedApart(pd *result.PD) bool {
 	for i := range pd.Prefill.Servers {
 		p := &pd.Prefill.Servers[i]

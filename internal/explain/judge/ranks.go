@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Ranks compares ranks by medians over steps.
+// Ranks returns a row for each rank, with medians over steps.
 func Ranks(blames []*Domain, steps []result.Step) (out []result.RankRow) {
 	mid := func(x []int64) int64 {
 		if len(x) == 0 {
@@ -30,7 +30,7 @@ func Ranks(blames []*Domain, steps []result.Step) (out []result.RankRow) {
 			for n := range steps {
 				for j := range steps[n].Ranks {
 					p := &steps[n].Ranks[j]
-					// The profilers start in the first step; a capture with one step has no other.
+					// Skip the first step, in which the profilers start, unless there is only one step.
 					if p.Rank != r.Index || n == 0 && len(r.Steps) > 1 {
 						continue
 					}

@@ -12,20 +12,20 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Overhead of recording: decode steps of the window compared with unrecorded ones.
+// This file determines the overhead of recording, by comparing decode steps of the window with unrecorded decode steps.
 
 const (
-	// medianLevel is the level of the interval of either median, so that the interval of their ratio holds with at
-	// least 95 % (Bonferroni).
+	// medianLevel is the confidence level for each of the two medians. The interval of their ratio then has a level of
+	// at least 95 % (Bonferroni).
 	medianLevel = 0.975
-	leastTimed  = 3    // steps, for a median
-	likeBatch   = 5    // batches that differ by at most a fifth, or by one, are alike
-	costlyRatio = 1.1  // above which recording is taken to slow other kinds of steps, too
-	skewShare   = 0.25 // of a step: recording may cause a smaller lateness of one rank; a healthy SGLang had 13 %
-	// naturalShare of a step is the lateness of a host below which severity is low where recording may be the cause; a
-	// healthy SGLang had up to 13 %.
+	leastTimed  = 3    // minimum number of steps for a median
+	likeBatch   = 5    // batches are similar if they differ by at most a fifth, or by one
+	costlyRatio = 1.1  // ratio above which recording is assumed to slow other kinds of steps, too
+	skewShare   = 0.25 // share of a step up to which recording may make one rank late; a healthy SGLang had 13 %
+	// naturalShare is the lateness of a host, as a share of a step, below which severity is low if recording may be the
+	// cause. A healthy SGLang had up to 13 %.
 	naturalShare = 0.15
-	vagueRatio   = 1.2 // an interval below this that contains 1 means that recording cost nothing
+	vagueRatio   = 1.2 // if the interval contains 1 and ends below this, recording cost nothing
 )
 
 // Recording measures the overhead of recording, if there is a reference for its steps.
@@ -43,7 +43,7 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 		o.Why = fact.Of("recording_no_steps", "n", len(times), "least", leastTimed)
 		return o
 	case slices.ContainsFunc(a.Ranks, func(r *match.Rank) bool { return r.Source.Rank.PP > 0 }):
-		o.Why = fact.Of("recording_stages") // several batches are in flight
+		o.Why = fact.Of("recording_stages") // a pipeline has several batches in flight
 		return o
 	case !like:
 		o.Why = fact.Of("recording_unlike", "batch", batchOf(batch))
@@ -62,7 +62,7 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 	return o
 }
 
-// ratioInterval returns the interval of the median of times over the pace's median.
+// ratioInterval returns the confidence interval of the median of times divided by the median of p.
 func ratioInterval(times []int64, p *trace.StepTime) (low, high float64) {
 	slices.Sort(times)
 	lo, hi := metric.MedianInterval(times, medianLevel)
@@ -88,13 +88,14 @@ func decodeBatch(a *match.Aligned) int {
 	return int(metric.MedianInPlace(all))
 }
 
-// paceFor returns the pace with the nearest similar number of requests.
+// paceFor returns the step time of the reference for the most similar number of requests. ok is false if there is no
+// similar one.
 func paceFor(ref *trace.Reference, batch int) (best trace.StepTime, ok bool) {
 	for _, p := range ref.Paces {
 		apart := int(math.Abs(float64(p.Batch - batch)))
 		switch {
 		case p.Median <= 0 || p.Low <= 0 || p.High < p.Low:
-		case p.Batch == 0: // given by the user: same load
+		case p.Batch == 0: // given by the user for the same load
 			return p, true
 		case batch > 0 && alike(p.Batch, batch) && (!ok || apart < int(math.Abs(float64(best.Batch-batch)))):
 			best, ok = p, true
@@ -103,7 +104,7 @@ func paceFor(ref *trace.Reference, batch int) (best trace.StepTime, ok bool) {
 	return best, ok
 }
 
-// alike reports whether two numbers of requests are about the same.
+// alike reports whether two numbers of requests are similar.
 func alike(a, b int) bool {
 	return max(a-b, b-a) <= max(1, b/likeBatch)
 }
@@ -120,8 +121,9 @@ func requestsIn(a *match.Aligned, n int) (sum int) {
 	return sum
 }
 
-// decodeTimes returns the lengths of decode steps of about this batch (0: any) that are followed by decode steps. It
-// leaves out the first step, in which profilers start, and the last one of a rank, whose end is unknown.
+// decodeTimes returns the lengths of decode steps that have about the given batch size (0: any) and are followed by
+// decode steps. It leaves out the first step, in which profilers start, and the last step of a rank, whose end is
+// unknown.
 func decodeTimes(a *match.Aligned, rep *result.Report, batch int, those func(step int) bool) (out []int64) {
 	for n := 1; n+1 < len(rep.Steps); n++ {
 		s, next := &rep.Steps[n], &rep.Steps[n+1]
@@ -135,19 +137,19 @@ func decodeTimes(a *match.Aligned, rep *result.Report, batch int, those func(ste
 	return out
 }
 
-// profilers marks findings that the profiler may cause: late hosts, and hosts that do not keep the devices busy. It
-// subtracts the known overhead of recording; severities follow from the rest.
+// profilers marks findings that the profiler may have caused: late hosts, and hosts that do not keep the devices busy.
+// It subtracts the known overhead of recording from the cost, and sets severities according to the remaining cost.
 func (c *capture) profilers() {
 	o := &c.rep.Recording
 	corrected := false
 	for i := range c.found {
 		f := &c.found[i]
-		if f.Cause != result.CauseHost || f.Starved || f.Still || // not caused by recording, which affects all steps
+		if f.Cause != result.CauseHost || f.Starved || f.Still || // recording affects all steps, so it is not the cause
 			!slices.Contains([]string{result.HostBound, result.LaunchBound, result.Straggler}, f.Kind) {
 			continue
 		}
 		o.Matters = true
-		most := "" // severity
+		most := "" // highest severity
 		var why fact.Fact
 		switch decode := c.ofKind(f, o.Kind); {
 		case !o.Known && o.Stacks && !c.spares(f):
@@ -189,13 +191,14 @@ func (c *capture) profilers() {
 	o.Says = recordingSays(o, corrected)
 }
 
-// nsys reports whether Nsight Systems recorded the capture. With layer-wise markers it makes hosts many times slower,
-// on changing ranks.
+// nsys reports whether Nsight Systems recorded the capture. With layer-wise markers, Nsight Systems makes hosts many
+// times slower, on changing ranks.
 func (c *capture) nsys() bool {
 	return slices.ContainsFunc(c.Ranks, func(r *match.Rank) bool { return trace.ReportSuffix(r.Source.Path) != "" })
 }
 
-// skewed reports whether a rank's lateness is small enough to come from recording, whose cost differs between ranks.
+// skewed reports whether a rank's lateness is small enough to be caused by recording, which slows ranks by different
+// amounts.
 func (c *capture) skewed(f *result.Finding) bool { return c.below(f, skewShare) }
 
 // below reports whether a rank's lateness costs less than the given share of a step.
@@ -203,8 +206,8 @@ func (c *capture) below(f *result.Finding, share float64) bool {
 	return f.Kind == result.Straggler && len(f.Steps) > 0 && float64(f.CostNSPerStep) < share*float64(usualPeriod(c.Aligned, f.Steps))
 }
 
-// spares reports whether recording cannot have made the rank late, because other decode steps were recorded in the same
-// way.
+// spares reports whether recording cannot have made the rank late. This is so if there are enough other decode steps in
+// which the rank was not late, although they were recorded in the same way.
 func (c *capture) spares(f *result.Finding) bool {
 	if f.Kind != result.Straggler || !c.ofKind(f, trace.Decode.String()) {
 		return false
@@ -212,12 +215,12 @@ func (c *capture) spares(f *result.Finding) bool {
 	return len(c.besides(f)) >= leastTimed
 }
 
-// besides returns the lengths of the decode steps outside a finding.
+// besides returns the lengths of the decode steps that do not belong to a finding.
 func (c *capture) besides(f *result.Finding) []int64 {
 	return decodeTimes(c.Aligned, c.rep, c.rep.Recording.Batch, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
 }
 
-// ofKind reports whether a finding is about all steps, or mostly about steps of a kind.
+// ofKind reports whether a finding is about all steps, or mostly about steps of the given kind.
 func (c *capture) ofKind(f *result.Finding, kind string) bool {
 	switch {
 	case f.Kind == result.HostBound:
@@ -234,8 +237,8 @@ func (c *capture) ofKind(f *result.Finding, kind string) bool {
 	return true
 }
 
-// addedBeside returns the overhead of recording per step, measured outside the finding's steps if possible: these may
-// be longer for another reason.
+// addedBeside returns the overhead of recording per step. If possible, it is measured outside the finding's steps,
+// since these may be longer for another reason.
 func (c *capture) addedBeside(f *result.Finding) int64 {
 	o := &c.rep.Recording
 	times := c.besides(f)
@@ -245,11 +248,12 @@ func (c *capture) addedBeside(f *result.Finding) int64 {
 	return max(0, int64(metric.MedianInPlace(times))-o.Outside)
 }
 
-// recordingSays sums up the overhead of recording or, where it matters, why it is unknown.
+// recordingSays summarises the overhead of recording. If the overhead is unknown, it states the reason, provided that
+// the overhead matters.
 func recordingSays(o *result.Recording, corrected bool) fact.Fact {
 	switch {
 	case o.Vague && !o.Matters:
-		return fact.Fact{} // unknown, and nobody needs it
+		return fact.Fact{} // unknown, and not needed
 	case o.Vague && o.Upper:
 		return fact.Of("recording_behind", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", o.Outside,
 			"from", fact.Of("recording_from_"+o.From))
@@ -276,7 +280,7 @@ func recordingSays(o *result.Recording, corrected bool) fact.Fact {
 	return fact.Of("recording_unknown", "why", o.Why)
 }
 
-// stacksOf advises against Python stacks where recording with them added time.
+// stacksOf advises against Python stacks if recording with stacks added time.
 func stacksOf(o *result.Recording) (f fact.Fact) {
 	if o.Stacks && o.Added > 0 {
 		f = fact.Of("recording_stacks")

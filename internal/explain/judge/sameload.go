@@ -13,10 +13,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Comparing like with like: attention takes longer for requests with longer contexts. Where the names of steps give the
-// contexts, only the rest is evidence about the device.
+// This file excludes differences due to load. Attention takes longer for requests with longer contexts. If the names of
+// steps give the contexts, only the time that the contexts do not explain is evidence about the device.
 
-// infoOf returns the parsed name of a rank's step, in the capture's numbering; nil: it has none.
+// infoOf returns the parsed name of a rank's step n in the capture's numbering, or nil if the rank does not have the
+// step.
 func infoOf(r *match.Rank, n int) *trace.Step {
 	if n -= r.First; n >= 0 && n < len(r.Steps) {
 		return &r.Steps[n].Info
@@ -24,15 +25,16 @@ func infoOf(r *match.Rank, n int) *trace.Step {
 	return nil
 }
 
-// attendsTo returns the number of tokens to which the requests of a step attend; below 1: unknown.
+// attendsTo returns the number of tokens to which the requests of a step attend. A result below 1 means unknown.
 func attendsTo(s *trace.Step) int { return s.Context.K + s.Generation.K }
 
-// products returns the sum of queries times keys, with which the work of attention grows.
+// products returns the sum over requests of queries times keys, to which the work of attention is proportional.
 func products(s *trace.Step) int { return s.Context.QK + s.Generation.QK }
 
-// grown returns how many times as long the attention of step a may take as that of b, by their names; 0: they do not
-// give their contexts. The time of attention is a sum of parts, each constant or proportional to one of these sums, so
-// it grows by at most the factor of the fastest-growing sum.
+// grown returns the largest factor by which the attention of step a may take longer than that of step b, according to
+// the names of the steps. It returns 0 if the names do not give the contexts. The time of attention consists of parts,
+// each of which is constant or proportional to one of the sums below. It therefore grows at most by the factor of the
+// fastest-growing sum.
 func grown(a, b *trace.Step) (times float64) {
 	if a == nil || b == nil || attendsTo(a) <= 0 || attendsTo(b) <= 0 {
 		return 0
@@ -45,8 +47,9 @@ func grown(a, b *trace.Step) (times float64) {
 	return times
 }
 
-// byData returns how much of a kernel's excess its data explain, in ns: at most up to most times the peer's time (0: no
-// limit), and without the slowdown that the device shows for other kernels, too.
+// byData returns how much of a kernel's excess, slow, its data explain, in ns. peer is the peer's time. Data explain at
+// most a total time of most times peer (0: no limit). device is the factor by which other kernels are slower, too; data
+// do not explain that part.
 func byData(slow, peer int64, most, device float64) int64 {
 	more := min(float64(peer+slow)/device-float64(peer), float64(slow))
 	if most > 0 {
@@ -55,11 +58,12 @@ func byData(slow, peer int64, most, device float64) int64 {
 	return int64(max(more, 0))
 }
 
-// mostBetween is the largest number of kernels between two matrix products of experts.
+// mostBetween is the maximum number of kernels between two matrix products of experts.
 const mostBetween = 3
 
-// dependent marks, by key, the kernels whose time depends on data and not only on their grids: those of some classes,
-// and those that only run between two matrix products of experts, on the tokens of these.
+// dependent marks, by key, the kernels whose time depends on data and not only on their grids. These are the kernels of
+// some classes, and the kernels that run only between two matrix products of experts and so process the tokens of these
+// experts.
 func dependent(d *match.Domain, names *prep.Names) []bool {
 	of, elsewhere := make([]bool, len(names.Keys)), make([]bool, len(names.Keys))
 	for key := range of {
@@ -69,7 +73,7 @@ func dependent(d *match.Domain, names *prep.Names) []bool {
 		return of
 	}
 	for _, r := range d.Ranks {
-		since := map[trace.TrackID][]int32{} // by stream: keys since the last such product
+		since := map[trace.TrackID][]int32{} // per stream: keys since the last matrix product of experts
 		for i := range r.Ops {
 			o := &r.Ops[i]
 			keys, after := since[o.Track]
@@ -108,8 +112,9 @@ func attentionOf(r *match.Rank, steps int) []int64 {
 	return out
 }
 
-// longerContexts returns, by step, how much longer a step is than similar ones because the requests of a rank have
-// longer contexts, in ns. It compares the rank's attention with that of its step with the median attention time.
+// longerContexts returns, for each step, how much longer it is than similar steps because the requests of a rank have
+// longer contexts, in ns. It compares the rank's attention time with that in the similar step that has the rank's
+// median attention time.
 func longerContexts(a *match.Aligned) []int64 {
 	out := make([]int64, a.Steps)
 	for _, r := range a.Ranks {
@@ -144,8 +149,9 @@ const (
 	reasonExperts  = "experts"
 )
 
-// reason returns why a rank has more work in some steps, by the names of the steps and the kind of work; "": unknown.
-// Repeated launches of the same kernels do not come from its inputs, and work grows at most in proportion to them.
+// reason returns the reason that a rank has more work in some steps, according to the names of the steps and the kind
+// of work; "": unknown. Larger inputs do not cause repeated launches of the same kernels, and work grows at most in
+// proportion to inputs.
 func (d *Domain) reason(a *match.Aligned, i int, late []lateness, steps []int) (name string, why fact.Fact) {
 	steps = mostOfKind(a, steps)
 	var all, again, attention, experts int64
@@ -199,8 +205,8 @@ func (d *Domain) launched(i, n int, key int32) bool {
 	return false
 }
 
-// allowed returns how many times as long as on the other ranks attention may take, by the names of the steps: the
-// median over the steps.
+// allowed returns the factor by which attention may take longer than on the other ranks, according to the names of the
+// steps, as the median over the steps.
 func (d *Domain) allowed(i int, steps []int) float64 {
 	var all []float64
 	for _, n := range steps {
@@ -216,7 +222,7 @@ func (d *Domain) allowed(i int, steps []int) float64 {
 	return metric.Median(all)
 }
 
-// grew returns how many times as long as on the other ranks kernels of some classes take because of their extra work,
+// grew returns the factor by which kernels of some classes take longer than on the other ranks because of extra work,
 // summed over the steps.
 func (d *Domain) grew(names *prep.Names, i int, steps []int, more int64, of func(kernel.Class) bool) float64 {
 	_, peers := d.perStep(i, steps, func(j, n int) (sum float64) {
@@ -232,8 +238,8 @@ func (d *Domain) grew(names *prep.Names, i int, steps []int, more int64, of func
 	return 1 + float64(more)/float64(len(steps))/max(peers, 1)
 }
 
-// sameContexts adds to evidence of slower attention that the contexts are no longer, where the names of steps give
-// them.
+// sameContexts adds to evidence of slower attention that the contexts are not longer, if the names of steps give the
+// contexts.
 func (d *Domain) sameContexts(a *match.Aligned, i int, steps []int, e result.Evidence) fact.Fact {
 	mine, others := d.said(i, steps, attendsTo)
 	id := slices.Index(a.Names.List, e.Name.Text)

@@ -2,16 +2,17 @@ package judge
 
 import "github.com/stepscope/stepscope/internal/base/metric"
 
-// stretch is a span of steps [first, last] in which something holds.
+// stretch is a range of steps, [first, last], in which a condition mostly holds.
 type stretch struct{ first, last int }
 
-// stretches finds where a yes/no series is mostly yes: all maximal segments of +1 for yes and −1 for no (Ruzzo and
-// Tompa, 1999). A stretch starts and ends with a yes and survives isolated gaps, and an isolated yes before it does not
-// move its beginning. Segments with fewer than least more yes than no are left out.
+// stretches finds the stretches in which a series is mostly true: the maximal scoring segments if true counts +1 and
+// false −1 (Ruzzo and Tompa, 1999). A stretch starts and ends with a true value. It may contain isolated false values,
+// and it does not include an isolated true value that precedes it. Stretches are left out unless true values outnumber
+// false values by at least least.
 func stretches(yes []bool, least int) []stretch {
 	type segment struct {
 		stretch
-		left, right int // sums before the first and after the last step
+		left, right int // sum of the series before the first step, and after the last step
 	}
 	var list []segment
 	sum := 0
@@ -31,7 +32,7 @@ func stretches(yes []bool, least int) []stretch {
 				list = append(list, s)
 				break
 			}
-			// Join with segment j and all between, then check again.
+			// Join s with segment j and all segments in between, then check again.
 			s = segment{stretch{list[j].first, s.last}, list[j].left, s.right}
 			list = list[:j]
 		}
@@ -45,8 +46,8 @@ func stretches(yes []bool, least int) []stretch {
 	return out
 }
 
-// changePoint returns the index that best divides a series into two levels, by the sum of absolute deviations from
-// their medians; -1 if it is too short.
+// changePoint returns the index that best divides a series into two parts with different levels: the sum of absolute
+// deviations from the median of each part is smallest. It returns -1 if the series is too short.
 func changePoint(steps []int, value []int64) int {
 	best, least := -1, 0.0
 	for s := 2; s+stayingSteps <= len(steps); s++ {

@@ -8,12 +8,13 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A problem of more than half of the ranks is no single rank's fault.
+// This file joins findings that blame more than half of the ranks, since such a problem is not the fault of a single
+// rank.
 
-// shareLinks joins findings that blame ranks of the same steps for leaving collectives late. The last rank to arrive
-// already has the data of all others and leaves while its own is on the way to them; so they come last to the next
-// collective, and so on in turns. That is the latency of the links. A rank that is late in only a few of these steps
-// does not absorb the blame of one that is late in all.
+// shareLinks joins findings that blame ranks for leaving collectives late in the same steps. The last rank to arrive
+// already has the data of all others, and leaves while its own data is still on the way to them. The other ranks are
+// therefore late to the next collective, and so on in turns. The cause is the latency of the links. Ranks that are late
+// in only a few of these steps are not included, so that they do not take the blame from a rank that is late in all.
 func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 	var longest *result.Finding
 	for i := range all {
@@ -26,7 +27,7 @@ func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 	}
 	first, last := longest.FirstStep, longest.LastStep
 	both := func(f *result.Finding) int { return max(0, min(f.LastStep, last)-max(f.FirstStep, first)+1) }
-	steps := map[int]int{} // by rank, of those steps
+	steps := map[int]int{} // per rank, number of these steps in which it is late
 	for i := range all {
 		if f := &all[i]; f.Cause == result.CauseCommunication {
 			steps[f.Ranks[0]] += both(f)
@@ -44,8 +45,8 @@ func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 	return append(rest, *one)
 }
 
-// share joins findings that are alike, if they blame more than half of the ranks, and returns the names of these; nil:
-// they do not.
+// share joins the findings for which alike returns true, if they blame more than half of the ranks, and returns the
+// names of these ranks. one is nil if they do not.
 func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, names []string) {
 	one = &result.Finding{Passing: true}
 	var costs []int64

@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A slow step takes slowFactor times the median of similar steps and exceeds it by more than slowSpread times their
-// spread.
+// A step is slow if it takes more than slowFactor times the median of similar steps, and exceeds that median by more
+// than slowSpread times the spread of these steps.
 const (
 	slowFactor = 1.5
 	slowSpread = 6
-	slowLeast  = 5 // steps of a kind, below which none is called slow
+	slowLeast  = 5 // minimum number of similar steps for any of them to be called slow
 )
 
-// MarkSlow marks the steps that took much longer than similar ones.
+// MarkSlow marks the steps that took much longer than similar steps.
 func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) {
 	steps := rep.Steps
 	missing := slices.ContainsFunc(a.Domains, func(d *match.Domain) bool { return lacksRanks(a, d, rep) })
@@ -43,7 +43,7 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 			continue
 		}
 		mid, took := metric.Median(all), math.Floor(took(a, s))
-		alike := took - float64(longer[s.Step]) // as if contexts were as usual
+		alike := took - float64(longer[s.Step]) // length with contexts of the usual length
 		if mid > 0 && alike > slowFactor*mid && alike-mid > slowSpread*metric.MAD(all) {
 			s.Slow, s.SlowBy = true, took/mid-1
 			var others []int
@@ -57,8 +57,8 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 	}
 }
 
-// took returns the length of a step in ns, the median over ranks: on the device, without the time after it with no
-// request under way, or on the host without a device.
+// took returns the length of a step in ns, as the median over ranks. It is the length on the device, less the time
+// after the step in which no request was under way. If no GPU work was recorded, it is the length on the host.
 func took(a *match.Aligned, s *result.Step) float64 {
 	all := make([]int64, len(s.Ranks))
 	for i := range s.Ranks {
@@ -75,7 +75,7 @@ var slowRules = []rule{
 	{[]string{result.SlowSince}, slower},
 }
 
-// timeParts are the parts of a step that can grow.
+// timeParts lists the parts of a step that may grow.
 var timeParts = []struct {
 	part fact.Fact
 	of   func(*result.StepRank) int64
@@ -90,12 +90,13 @@ var timeParts = []struct {
 	{fact.Of("part_profiler"), func(t *result.StepRank) int64 { return t.IdleBy.Profiler }},
 }
 
-// leastPart: the part that explains an excess has at least 1/leastPart of it.
+// leastPart limits the parts that explain an excess: a part must account for at least 1/leastPart of it.
 const leastPart = 4
 
-// grew names the part of a step that grew most from others to these, by medians over steps and ranks; without GPU work,
-// the CPU op whose self time did, by the mean over ranks. A part that explains little of the excess (ns) does not
-// count. lacking: ranks are missing, so waiting for them looks like a transfer.
+// grew names the part of a step that is larger in the steps these than in the steps others by the most, in medians over
+// steps and ranks. Without GPU work, it names the CPU op whose self time grew most, in means over ranks. A part that
+// explains little of the excess (ns) does not count. lacking means that ranks are missing, so that waiting for them
+// looks like a transfer.
 func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int, excess float64, lacking bool) (grown fact.Fact) {
 	var best fact.Fact
 	most := 0.0
@@ -139,7 +140,7 @@ func or(f, other fact.Fact) fact.Fact {
 	return f
 }
 
-// culprit returns the rank that cost the others most in a step, with the cause.
+// culprit returns the rank that cost the other ranks the most in a step, with cause and cost.
 func culprit(blames []*Domain, step int) (who *match.Rank, cause int, cost int64) {
 	for _, d := range blames {
 		for i, steps := range d.late {
@@ -164,7 +165,7 @@ func slowSteps(c *capture) (out []result.Finding) {
 		took := took(c.Aligned, s)
 		excess := took - took/(1+s.SlowBy)
 		if slices.ContainsFunc(c.found, func(f result.Finding) bool {
-			// A late host also leaves the device idle in the step before.
+			// A late host also leaves the device idle at the end of the preceding step.
 			return f.Kind == result.Straggler && (f.FirstStep <= s.Step || f.Cause == result.CauseHost && f.FirstStep == s.Step+1) &&
 				s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
 		}) {
@@ -175,7 +176,7 @@ func slowSteps(c *capture) (out []result.Finding) {
 			ID: id(result.SlowStep, s.Step),
 		}
 		var blame fact.Fact
-		chance := slices.ContainsFunc(c.found, func(f result.Finding) bool { return f.Starved }) // the machine lacks cores
+		chance := slices.ContainsFunc(c.found, func(f result.Finding) bool { return f.Starved }) // cores are lacking
 		if r, cause, cost := culprit(c.blames, s.Step); r != nil && 2*float64(cost) > excess && !chance {
 			f.Ranks, f.Cause = []int{r.Index}, causeNames[cause]
 			blame = fact.Of("slow_step_blame", "rank", r.Label, "cost", cost, "cause", f.Cause)
@@ -187,16 +188,16 @@ func slowSteps(c *capture) (out []result.Finding) {
 		f.Title = fact.Of("slow_step", "step", s.Step, "name", ofName(s.Name), "took", took, "by", s.SlowBy, "why", why, "blame", blame)
 		out = append(out, f)
 	}
-	// A capture with many slow steps has no typical step; the few worst suffice.
+	// If many steps are slow, there is no typical step, and reporting the few worst is enough.
 	slices.SortStableFunc(out, func(x, y result.Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
 	return out[:min(len(out), 5)]
 }
 
-// slowerRise is the least lasting growth of steps that is worth a finding.
+// slowerRise is the minimum relative growth of steps that becomes a finding if it lasts.
 const slowerRise = 0.15
 
-// slower finds steps that take longer on all ranks from some step on. It leaves out growth that a straggler or slower
-// transfers explain.
+// slower finds kinds of steps that take longer on all ranks from some step on. It leaves out growth that a straggler or
+// slower transfers explain.
 func slower(c *capture) (out []result.Finding) {
 	by := map[match.Like][]int{}
 	total, longer := make([]int64, c.Steps), longerContexts(c.Aligned)

@@ -14,22 +14,23 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A layer stands out if on some rank it takes layerFactor times the median of similar layers on that rank, exceeds it
-// by more than slowSpread times their spread and by layerShare of a step, by medians over the steps of a kind. If more
-// than layerPattern of the layers stand out, it is the architecture: full attention in every sixth layer, for example.
+// Layers of a rank are compared with similar layers on the same rank, by medians over the steps of a kind. A layer
+// stands out if it takes more than layerFactor times the median of these layers, and exceeds the median by more than
+// slowSpread times their spread and by more than layerShare of a step. If more than layerPattern of the layers stand
+// out, the reason is the architecture, such as full attention in every sixth layer.
 const (
 	layerFactor  = 1.25
 	layerShare   = 0.01
-	layerHigh    = 0.05 // of a step: medium severity
+	layerHigh    = 0.05 // share of a step above which severity is medium
 	layerPattern = 0.1
 )
 
-// slowLayer is a layer that stands out in steps of a kind on some ranks.
+// slowLayer is a layer that stands out in steps of one kind on at least one rank.
 type slowLayer struct {
 	layer    int32
 	kind     trace.StepKind
 	ranks    []int32
-	ns, like float64 // on the worst rank
+	ns, like float64 // time of the layer, and median of similar layers, on the worst rank
 	worst    *match.Rank
 	peers    int
 	steps    int
@@ -42,7 +43,7 @@ type slowKey struct {
 
 var layerRules = []rule{{[]string{result.SlowLayer}, slowLayers}}
 
-// slowLayers finds the layers that take longer than similar ones.
+// slowLayers finds the layers that take longer than similar layers.
 func slowLayers(c *capture) []result.Finding {
 	a, w := c.Aligned, c.layers
 	if w == nil {
@@ -146,14 +147,14 @@ func slowLayerFinding(c *capture, s *slowLayer) result.Finding {
 	return f
 }
 
-// grownModules reports the modules and kernels that make the difference: their own time in the layer, the median over
-// steps, against the median of similar layers, on the worst rank.
+// grownModules states the modules and kernels that explain the difference. It compares the own time of each in the
+// layer, as the median over steps, with the median of similar layers, on the worst rank.
 func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 	type part struct {
 		group, name int32
 	}
 	r, like := s.worst, a.Marks.Layers[s.layer].Like
-	by := map[part]map[int32][]int64{} // by layer and step
+	by := map[part]map[int32][]int64{} // own time of each part, by layer and step
 	layers := map[int32]bool{}
 	for i := range r.Ops {
 		o := &r.Ops[i]

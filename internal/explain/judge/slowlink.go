@@ -8,11 +8,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// slowTransfers finds collectives that become slower for all ranks alike from some step on: the time without waiting,
-// summed per step, rises and stays up. All ranks have arrived by then, so the link is slow and not a rank. Only steps
-// of similar size are compared.
+// slowTransfers finds steps from which on collectives are slower for all ranks: the time of collectives without
+// waiting, summed per step, rises and stays high. All ranks have arrived when a transfer begins, so the link is slow
+// and not a rank. Only steps of similar size are compared.
 func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
-	// Transfers of like collectives vary far less than the lateness of ranks, so a smaller share of a step suffices.
+	// Transfer times of equal collectives vary far less than the lateness of ranks, so a smaller share of a step is
+	// enough for a finding.
 	const rise, slowShare = 1.25, 0.02
 	moved := make([]int64, c.Steps)
 	for i := range d.Matches {
@@ -61,8 +62,8 @@ func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
 	return out
 }
 
-// slowTransfer returns the finding that transfers went from was to is (ns per step) at step n. Where ranks are missing,
-// an apparent transfer on all recorded ranks may be their waiting for a missing one.
+// slowTransfer returns the finding that the time of transfers rose from was to is (ns per step) at step n. If ranks are
+// missing, the recorded ranks may all be waiting for a missing rank, which looks like a transfer.
 func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float64) result.Finding {
 	f := result.Finding{
 		Kind: result.SlowLink, Cause: result.CauseCommunication, Severity: "medium", FirstStep: n, LastStep: last,
@@ -80,8 +81,8 @@ func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float
 	return f
 }
 
-// unexplained drops slow transfers that begin with one rank's slowness: a device that is shared or throttled, or a slow
-// link of one rank, slows the collectives of all. They become evidence of the straggler.
+// unexplained drops slow transfers that begin when one rank becomes slow. A shared or throttled device of one rank, or
+// its slow link, slows the collectives of all ranks. The dropped findings become evidence of the straggler.
 func unexplained(slow, stragglers []result.Finding) []result.Finding {
 	return slices.DeleteFunc(slow, func(f result.Finding) bool {
 		for i := range stragglers {

@@ -6,17 +6,18 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// stageRules find stages of a diffusion pipeline that take one rank's device longer than the others'. Without a
-// collective afterwards, as where every rank decodes the picture, nobody waits and no rank is late at any.
+// stageRules find stages of a diffusion pipeline that take longer on the device of one rank than on other ranks. If no
+// collective follows such a stage, as when every rank decodes the picture, no rank waits, and the rules for late ranks
+// find nothing.
 var stageRules = []rule{{[]string{"slow_stage"}, slowStages}}
 
 const (
-	stageFactor = 1.5  // times the others' median
-	stageShare  = 0.05 // of the total time of the rank's stages
+	stageFactor = 1.5  // multiple of the median of the other ranks
+	stageShare  = 0.05 // minimum excess, as a share of the total time of the rank's stages
 )
 
 func slowStages(c *capture) (out []result.Finding) {
-	of := map[string][]*result.StageRow{} // by stage: ranks with recorded GPU work
+	of := map[string][]*result.StageRow{} // rows of the ranks with recorded GPU work, by stage
 	for i := range c.rep.Stages {
 		if row := &c.rep.Stages[i]; !c.Ranks[row.Rank].AsGoodAsMissing() {
 			of[row.Stage] = append(of[row.Stage], row)
@@ -33,7 +34,7 @@ func slowStages(c *capture) (out []result.Finding) {
 		if len(others) == 0 {
 			continue
 		}
-		// Where other ranks do nothing, as when one rank decodes for all, there is nothing to compare.
+		// If the other ranks do nothing, as when one rank decodes for all, there is nothing with which to compare.
 		mine, like := row.Busy-row.Wait, int64(metric.MedianInPlace(others))
 		if like <= 0 || float64(mine) <= stageFactor*float64(like) || float64(mine-like)*row.Share <= stageShare*float64(row.Host) {
 			continue

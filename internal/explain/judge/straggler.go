@@ -12,30 +12,31 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Thresholds of lateness. A rank is late in a step if one cause costs the others more than lateShare of the median
-// period of steps of its kind, and more than lateFloor. Natural differences between ranks of a healthy server stay
-// below: 1 to 3 % in captures of one host.
+// Thresholds of lateness. A rank is late in a step if one cause costs the other ranks more than lateShare of the median
+// period of similar steps, and more than lateFloor. Natural differences between ranks of a healthy server stay below
+// these thresholds: they were 1 to 3 % in captures of one host.
 const (
 	lateShare = 0.05
 	lateFloor = 20_000 // ns
-	// softDevice is the floor for the device of a rank with a software device, whose trace does not show shorter times
-	// without a core.
+	// softDevice replaces lateFloor for the cause "device" on ranks with a software device. Traces of such devices do
+	// not show shorter times without a core.
 	softDevice = 150_000 // ns
-	// softShare: a step divided by it is another such floor. Kernels on a core take that much longer while others use
-	// its caches and memory.
+	// softShare sets another such floor: the length of a step divided by softShare. Kernels on a core take longer by
+	// that much while other cores use the shared caches and memory.
 	softShare = 4
-	// workShare of a rank's own compute is the least extra work that counts even if nobody waits for it, because
-	// another rank is later still.
+	// workShare is the extra work, as a share of compute, that counts even if no rank waits for it because another rank
+	// is later still.
 	workShare = 0.05
-	// passingShare is the least cost of a passing lateness, as a share of the period: a few steps with less are jitter.
+	// passingShare is the minimum cost of a passing lateness, as a share of the period. A few steps with a lower cost
+	// are jitter.
 	passingShare = 0.10
-	// levelShare of its median cost is the least cost of a lateness in its first step.
+	// levelShare is the minimum cost of a step that belongs to a lateness, as a share of the median cost.
 	levelShare = 0.25
-	// leastSteps is by how many the late steps of a stretch must outnumber the others.
+	// leastSteps is the number by which the late steps of a stretch must outnumber its other steps.
 	leastSteps = 2
-	// leastRecurring is the number of single late steps that make a pattern.
+	// leastRecurring is the minimum number of single late steps that form a pattern.
 	leastRecurring = 3
-	// stayingSteps is the least length of a lateness that lasts to the end.
+	// stayingSteps is the minimum length, in steps, of a lateness that lasts to the end.
 	stayingSteps = 3
 )
 
@@ -48,7 +49,7 @@ var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", "imb
 	return c.holdBack(lackCores(c, out))
 }}}
 
-// stragglers turns the lateness of a domain into findings.
+// stragglers derives findings from the lateness of a domain's ranks.
 func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 	all := make([]verdict, len(d.Ranks))
 	for i := range d.Ranks {
@@ -65,18 +66,18 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 type verdict struct {
 	late  []lateness
 	split [][numCauses]int64 // cost of each step, by cause
-	yes   [numCauses][]bool  // by step: the rank is late
+	yes   [numCauses][]bool  // per step, whether the rank is late
 	runs  []lateRun
 }
 
-// lateRun holds the steps over which one cause keeps a rank late.
+// lateRun holds the steps over which a rank is late by one cause.
 type lateRun struct {
 	steps     []int
 	cause     int
-	kind      string       // the single kind of its steps, with steps of other kinds between them; else ""
+	kind      string       // kind of the steps if steps of other kinds lie between them; otherwise ""
 	stays     bool         // lasts to the end of the capture
-	recurring bool         // intermittent: with steps in time between them
-	still     *standstills // host stalls that explain it; nil: none do
+	recurring bool         // intermittent: in between, there are steps in which the rank is in time
+	still     *standstills // host stalls that explain the lateness; nil: none
 }
 
 func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
@@ -100,7 +101,8 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 			}
 			yes[n] = v.split[n][c] > limit || c == byWork && stepsKnown && d.more[i][n] > workShare
 		}
-		// Hosts and devices start the first step unevenly, as the profilers start: on its own it proves nothing.
+		// Hosts and devices start the first step unevenly because the profilers start in it, so lateness in the first
+		// step alone proves nothing.
 		if c != byWork && end-begin > 2 && !(yes[begin+1] && yes[begin+2]) {
 			yes[begin] = false
 		}
@@ -124,8 +126,8 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 	return v
 }
 
-// hidden reports whether another rank made the others wait longer in step n, on average, than a usual step takes: then
-// the lateness of this rank cannot be seen.
+// hidden reports whether another rank made the others wait longer in step n, on average, than a usual step takes. In
+// such a step, the lateness of rank i cannot be seen.
 func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
 	for j := range d.late {
 		if j != i && d.late[j][n].cost > a.StepPeriod(n) {
@@ -138,8 +140,8 @@ func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
 func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []result.Finding {
 	v := &verdicts[i]
 	late, split, all := v.late, v.split, v.runs
-	// The cost in a step of causes without a finding of their own is part of the observed lateness: it is divided over
-	// the step's findings in proportion.
+	// Causes without a finding also contribute to the observed lateness in a step. Divide their cost among the findings
+	// of the step in proportion.
 	costs := make([][]int64, len(all))
 	for n := range late {
 		var own, sum int64
@@ -176,8 +178,8 @@ func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []resu
 	return out
 }
 
-// runs returns the runs of steps in which a rank is late by one cause: stretches of all steps in told; stretches of the
-// steps of one kind, where other kinds are in time; and intermittent steps.
+// runs returns the runs of steps in which a rank is late by one cause. A run is a stretch of the steps in told; a
+// stretch of the steps of one kind, if the rank is in time in other kinds; or a set of intermittent steps.
 func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, cause int) []lateRun {
 	var out []lateRun
 	covered := make([]bool, len(yes))
@@ -224,7 +226,7 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 			now = append(now, n)
 		}
 	}
-	// Steps that cost far less than the others have another cause.
+	// Steps that cost far less than the other late steps have another cause.
 	var costs []int64
 	for _, n := range now {
 		costs = append(costs, split[n][cause])
@@ -237,9 +239,9 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 	return out
 }
 
-// levelled cuts off the beginning of a stretch where the cost is far below its later level: natural lateness before a
-// real one. A step is compared with those of its kind in the second half, or with all of these if there are none; the
-// beginning ends where such low steps no longer prevail.
+// levelled cuts off the beginning of a stretch in which the cost is far below the later level, since this is natural
+// lateness before the real one. A step is compared with the steps of its kind in the second half of the stretch or, if
+// there are none, with all steps of the second half. The beginning ends when steps with a low cost no longer prevail.
 func levelled(a *match.Aligned, s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
 	steps = steps[s.first : s.last+1]
 	var all []int64
@@ -267,7 +269,7 @@ func levelled(a *match.Aligned, s stretch, steps []int, split [][numCauses]int64
 	return s
 }
 
-// staying reports whether a lateness lasts to about the end of the capture, rather than passes.
+// staying reports whether a lateness lasts to about the end of the capture rather than being temporary.
 func staying(s stretch, steps int) bool {
 	length := s.last - s.first + 1
 	return length >= stayingSteps && steps-1-s.last <= length/8
@@ -287,8 +289,8 @@ func lateLimit(a *match.Aligned, n int) int64 { return limitOf(a.StepPeriod(n)) 
 
 func limitOf(period int64) int64 { return max(lateFloor, int64(lateShare*float64(period))) }
 
-// usualPeriod returns the median over at least one step of the typical period of similar steps, in ns; a prefill among
-// decode steps has little influence.
+// usualPeriod returns the median, over steps, of the typical period of similar steps, in ns. The median makes the
+// influence of a prefill among decode steps small. steps must not be empty.
 func usualPeriod(a *match.Aligned, steps []int) int64 {
 	var all []int64
 	for _, n := range steps {
@@ -363,7 +365,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	return f
 }
 
-// length returns the median length of the steps, each on its slowest rank, in ns.
+// length returns the median length of the steps, in ns, where the length of a step is that on its slowest rank.
 func (d *Domain) length(steps []int) int64 {
 	var all []int64
 	for _, n := range steps {
@@ -378,8 +380,9 @@ func (d *Domain) length(steps []int) int64 {
 	return int64(metric.MedianInPlace(all))
 }
 
-// heldUp describes how a rank's device stalls inside kernels of some steps while its peers' do not; nil: it does not.
-// Software devices stall for lack of a core, which has its own finding.
+// heldUp describes how a rank's device stalls inside kernels of some steps while the devices of its peers do not. It
+// returns nil if the device does not stall. Software devices stall for lack of a core, for which there is another
+// finding.
 func (d *Domain) heldUp(i int, steps []int) *result.Held {
 	if d.Ranks[i].NoCore != nil {
 		return nil
@@ -403,7 +406,7 @@ func (d *Domain) heldUp(i int, steps []int) *result.Held {
 	return timeslice.Find(mine, others)
 }
 
-// coresShort reports whether the host does not run its software device, rather than launches late.
+// coresShort reports whether a late host is due to a software device without a core, rather than to late launches.
 func coresShort(late []lateness, steps []int) bool {
 	var starved, all int64
 	for _, n := range steps {

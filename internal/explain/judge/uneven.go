@@ -13,16 +13,16 @@ import (
 
 var unevenRules = []rule{{[]string{result.UnevenAttention, result.UnevenExperts}, unbalanced}}
 
-// Shares of the loss by uneven work: above alwaysSame the same ranks are always the slowest, below changing they
-// change.
+// Limits for the share of the loss that always falls on the same ranks. From alwaysSame on, the same ranks are always
+// the slowest; up to changing, the slowest ranks change.
 const (
 	alwaysSame = 2. / 3
 	changing   = 1. / 3
 )
 
-// unbalanced finds attention that is unevenly spread over data-parallel ranks, and experts that are unevenly spread
-// over the ranks that share them. Where a rank is already known to be late by such work, or ranks are in turns, it
-// becomes evidence of that finding.
+// unbalanced finds attention that is spread unevenly over data-parallel ranks, and expert work that is spread unevenly
+// over the ranks that share the experts. If there is already a finding that a rank, or ranks in turns, are late by such
+// work, the imbalance becomes evidence of that finding.
 func unbalanced(c *capture) (out []result.Finding) {
 	if c.partial() {
 		return nil
@@ -77,7 +77,8 @@ func unbalanced(c *capture) (out []result.Finding) {
 	return out
 }
 
-// felt reports whether others wait for the slowest of a row longer than for a rank that counts as late.
+// felt reports whether ranks wait for the slowest rank of a row longer than the limit above which a rank counts as
+// late.
 func felt(b *result.BalanceRow) bool {
 	return b.Steps >= stayingSteps && b.Waited > max(lateFloor, int64(lateShare*float64(b.Period)))
 }
@@ -90,21 +91,22 @@ func (c *capture) domainOf(rank int) *Domain {
 	return c.blames[at]
 }
 
-// about reports whether a finding is about any of the row's ranks and steps.
+// about reports whether a finding has ranks and steps in common with a row.
 func about(f *result.Finding, b *result.BalanceRow) bool {
 	return slices.ContainsFunc(b.Parts, func(p result.BalancePart) bool {
 		return slices.ContainsFunc(p.Ranks, func(r int) bool { return slices.Contains(f.Ranks, r) })
 	}) && slices.ContainsFunc(b.Of, func(n int) bool { return f.FirstStep <= n && n <= f.LastStep })
 }
 
-// slowDevice reports whether one of the row's ranks is late by its device: its times then hardly measure its load.
+// slowDevice reports whether one of the row's ranks is late because of its device. The times of such a rank hardly
+// measure its load.
 func (c *capture) slowDevice(b *result.BalanceRow) bool {
 	return slices.ContainsFunc(c.found, func(f result.Finding) bool {
 		return f.Kind == result.Straggler && f.Cause == result.CauseDevice && about(&f, b)
 	})
 }
 
-// lateBy returns the finding of ranks that are late, mostly by the work of a row, in steps of its kind.
+// lateBy returns the finding that ranks are late, in steps of the row's kind, mostly because of the row's work.
 func (c *capture) lateBy(d *Domain, b *result.BalanceRow) *result.Finding {
 	for i := range c.found {
 		f := &c.found[i]
@@ -135,10 +137,11 @@ func (c *capture) lateBy(d *Domain, b *result.BalanceRow) *result.Finding {
 	return nil
 }
 
-// mostParts is the largest number of coordinates, or layers, listed.
+// mostParts is the maximum number of coordinates, or of layers, that are listed.
 const mostParts = 8
 
-// spread reports how the work is distributed over the ranks, their inputs, and where it is least even.
+// spread states how the work is distributed over the ranks, the inputs of the ranks, and the layers in which the work
+// is least even.
 func (c *capture) spread(d *Domain, b *result.BalanceRow) (out []result.Evidence) {
 	order := slices.Clone(b.Parts)
 	slices.SortStableFunc(order, func(x, y result.BalancePart) int { return cmp.Compare(y.Share, x.Share) })

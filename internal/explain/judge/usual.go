@@ -5,23 +5,23 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// The common cost of steps of a kind is a median over them, so that a single step a hundred times as long as the others
-// has no influence.
+// The common cost of steps of a kind is computed as a median over these steps, so that a single step that takes a
+// hundred times as long as the others has no influence.
 
-// stepTime is the breakdown of one step, summed over its ranks that made a step of the requested kind.
+// stepTime is the breakdown of one step, summed over the ranks for which the step is of the requested kind.
 type stepTime struct {
 	result.Time
 	ranks, launches int
 	unpaired        int64 // see unpairedIn
 }
 
-// mean returns the mean over the step's ranks of a summed time, in ns.
+// mean converts a time summed over the step's ranks to the mean over these ranks, in ns.
 func (t *stepTime) mean(ns int64) float64 { return float64(ns) / float64(t.ranks) }
 
-// due returns the step's time without that between steps, when no step was due.
+// due returns the time of the step, less the time between steps in which no step was due.
 func (t *stepTime) due() int64 { return t.Total - t.IdleBy.Between }
 
-// stepTimes returns all steps of a kind that have work on a device; "all": of any kind.
+// stepTimes returns the steps of a kind ("all": of any kind) that have work on a device.
 func (c *capture) stepTimes(kind string) (out []stepTime) {
 	unpaired := unpairedIn(c)
 	for i := range c.rep.Steps {

@@ -19,7 +19,7 @@ const (
 	movedPairs  = 8    // minimum number of collectives to renumber or shift anything
 	steadyEnds  = 2000 // ns: if the differences of ends vary less than this, the ends belong to the same collectives
 	movedEnds   = 20_000
-	movedSample = 512 // collectives checked for one numbering
+	movedSample = 512 // maximum number of collectives checked for one numbering
 )
 
 // leave holds the times of one collective on one rank.

@@ -17,8 +17,8 @@ import (
 // each clock is compared only with the first one, because the number of pairs grows with the square.
 const directPairs = 16
 
-// ClockBound bounds the error that remains in a rank's clock after the shift, relative to the clock of the first rank.
-// At none of the collectives that both ranks share does the error exceed the bounds.
+// ClockBound bounds the error that remains in a rank's clock after the shift, relative to the clock of the domain's
+// first rank. At no collective does the error exceed the bounds.
 type ClockBound struct {
 	Method              clock.Method
 	Against             string // label of the other rank; "": none
@@ -191,7 +191,7 @@ func after(first, more clock.Shift) clock.Shift {
 // that other clock.
 func (d *Domain) clockBound(b *clock.Bounds, more *ClockBound) ClockBound {
 	c := ClockBound{Method: clock.Collectives, Against: d.Ranks[0].Label}
-	for _, m := range []*Match{&d.Matches[0], &d.Matches[len(d.Matches)-1]} { // at collectives between these two, the bounds are narrower
+	for _, m := range []*Match{&d.Matches[0], &d.Matches[len(d.Matches)-1]} { // bounds are narrower between these two
 		lo, hi := b.At(m.Last)
 		c.Low, c.High = min(c.Low, lo), max(c.High, hi)
 	}

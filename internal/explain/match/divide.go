@@ -25,7 +25,7 @@ const apartSteps = 3
 // divide finds the operations that the ranks of each DP coordinate run among themselves, by ends that wander between
 // two DP coordinates.
 func (d *Domain) divide() {
-	first := map[int]bool{} // of each DP coordinate
+	first := map[int]bool{} // DP coordinates of which a rank has been taken
 	var ends []map[string]map[place]int64
 	for _, r := range d.Ranks {
 		if dp := r.Source.Rank.DP; !first[dp] {

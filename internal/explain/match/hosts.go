@@ -16,7 +16,7 @@ import (
 // HostMatch is one host collective, with the part of each rank of the group.
 type HostMatch struct {
 	Op    string
-	First bool // first collective of the group in the window, where waits prove nothing since ranks start recording at different times
+	First bool // first of the group in the window; proves nothing, as ranks start recording at different times
 	At    []HostPart
 }
 

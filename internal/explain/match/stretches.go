@@ -40,7 +40,7 @@ func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
 	_, of := d.sequences()
 	leaves := ref.leaves(of[slices.Index(d.Ranks, ref)])
 	done = map[*Rank]bool{ref: true}
-	at := map[*Rank][]int{ref: make([]int, len(theirs))} // first step of each stretch, relative to the first step of ref in that stretch
+	at := map[*Rank][]int{ref: make([]int, len(theirs))} // first step of each stretch, relative to ref's
 	begin, end := make([]int, len(theirs)), make([]int, len(theirs))
 	for k, s := range theirs {
 		end[k] = s.to - s.from

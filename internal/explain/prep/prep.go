@@ -29,29 +29,29 @@ type Rank struct {
 	Devices    []int32 // numbers of the devices with work
 	Rule       string  // rule by which the trace was cut into steps
 	Steps      []Step
-	Cut        []Step                       // steps at the end of a truncated file whose GPU work is incomplete
-	Ops        []Op                         // ordered by start on the device
-	Calls      []Call                       // launches that started GPU work, ordered by start
-	Colls      []Collective                 // collectives to which ops belong
-	Unlaunched int                          // number of ops without a launch
-	Empty      int                          // number of graph launches without any GPU work
-	Lost       int                          // number of kernel launches without any GPU work
-	Captured   int                          // number of kernel launches captured into graphs, which run nothing
-	Recorded   Interval                     // time of the recording, as in the file; empty: unknown or truncated
-	NoCore     []Interval                   // intervals in which the device had no core (trace.NoCore), in time order
-	Stacks     bool                         // recorded with Python stacks
-	Stalls     []Interval                   // stalls caused by the profiler, in time order
-	Full       []Interval                   // intervals with a full launch queue (the host ran ahead), in time order
-	Cold       []Cold                       // one-time work of the launching threads, in time order
-	Still      []Still                      // stalls of the launching thread, in time order
-	Blocked    map[trace.TrackID][]Interval // waits of threads for the device, in time order
-	Main       trace.TrackID                // the thread with the most launches
-	HostColls  []HostCollective             // in time order
-	Waits      []Interval                   // waits of the main thread in host collectives, in time order
-	Records    []int64                      // times of the calls that record an event, in order
-	Awaits     []int64                      // times at which calls began to wait for an event, in order
-	Flops      map[int32]float64            // floating-point operations by index of the op, where shapes were recorded
-	Memory     []result.MemorySeries        // memory timelines, on the rank's own clock
+	Cut        []Step                // steps at the end of a truncated file whose GPU work is incomplete
+	Ops        []Op                  // ordered by start on the device
+	Calls      []Call                // launches that started GPU work, ordered by start
+	Colls      []Collective          // collectives to which ops belong
+	Unlaunched int                   // number of ops without a launch
+	Empty      int                   // number of graph launches without any GPU work
+	Lost       int                   // number of kernel launches without any GPU work
+	Captured   int                   // number of kernel launches captured into graphs, which run nothing
+	Recorded   Interval              // time of the recording, as in the file; empty: unknown or truncated
+	NoCore     []Interval            // intervals in which the device had no core (trace.NoCore), in time order
+	Stacks     bool                  // recorded with Python stacks
+	Stalls     []Interval            // stalls caused by the profiler, in time order
+	Full       []Interval            // intervals with a full launch queue (the host ran ahead), in time order
+	Cold       []Cold                // one-time work of the launching threads, in time order
+	Still      []Still               // stalls of the launching thread, in time order
+	Blocked    Blocked               // waits of threads for the device, in time order
+	Main       trace.TrackID         // the thread with the most launches
+	HostColls  []HostCollective      // in time order
+	Waits      []Interval            // waits of the main thread in host collectives, in time order
+	Records    []int64               // times of the calls that record an event, in order
+	Awaits     []int64               // times at which calls began to wait for an event, in order
+	Flops      Flops                 // floating-point operations by index of the op, where shapes were recorded
+	Memory     []result.MemorySeries // memory timelines, on the rank's own clock
 	Moves      []Move
 	Stages     []Stage         // of a diffusion pipeline, in time order
 	Stretches  []trace.Stretch // as in trace.Trace; nothing is known about the time between two stretches

@@ -37,9 +37,10 @@ type lags struct {
 	call   map[int32]int64 // length of a call, by the name of its first op
 }
 
-// asks returns the time at which a call submits its first op to the device. If a call takes far longer than similar
-// calls, and its op does not begin before the call's usual length remains, the call stalled first. The stall counts as
-// host time, unless the launch queue was full.
+// asks returns the time at which a call submits its first op to the device. A call may stall before it submits the op.
+// This is assumed if the call takes far longer than similar calls, and if the op does not begin before the last part of
+// the call, which has the usual length of such calls. The stall counts as host time. If the launch queue was full, the
+// call is assumed not to have stalled.
 func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
 	if c.Op < 0 || c.Blocks {
 		return c.Start
@@ -157,7 +158,7 @@ func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, befo
 	unexplained := !known || n.start()-ready > noise
 	best := int32(none)
 	for track, at := range last {
-		if r.Ops[at].End > o.Start && before[at] != none { // the op is still running, so use the previous op of the stream, which has ended
+		if r.Ops[at].End > o.Start && before[at] != none { // still running: use the previous op, which has ended
 			at = before[at]
 		}
 		p := &r.Ops[at]

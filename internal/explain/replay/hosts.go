@@ -14,7 +14,7 @@ type hostPart struct {
 	prep.Interval       // from arrival to end, on the rank's clock
 	match, at     int32 // index in the domain's Hosts, and index in At of that HostMatch
 	waits         bool  // whether the launching thread does nothing else until the end
-	arrives       int32 // the nodes
+	arrives       int32 // nodes of the arrival and of the return
 	returns       int32
 }
 

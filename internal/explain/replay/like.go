@@ -13,7 +13,7 @@ import (
 type Why uint8
 
 const (
-	ByWork     Why = iota // kernels that other ranks run less often or with other grids, and the launches of these kernels
+	ByWork     Why = iota // kernels that others run less often or with other grids, and launches of these kernels
 	ByDevice              // time of equal kernels, and delays of their starts
 	ByHost                // host time for equal launches
 	ByTransfer            // time to leave collectives
@@ -86,7 +86,7 @@ func (g *Graph) towards() []int32 {
 			out[i] = next[n.rank]
 		}
 	}
-	launches := int32(none) // step of the current thread's next launch; the nodes of a thread are consecutive in g.nodes
+	launches := int32(none) // step of the current thread's next launch; a thread's nodes are consecutive in g.nodes
 	for i := len(g.nodes) - 1; i >= 0; i-- {
 		n := &g.nodes[i]
 		if !n.host() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// balanceTable returns the table of the balance of attention and experts over ranks.
+// balanceTable returns the table that shows how evenly attention and experts are distributed over the ranks.
 func balanceTable(r *result.Report, limit int) *table {
 	rows, omitted := cut(r.Balance, limit, " rows")
 	t := &table{

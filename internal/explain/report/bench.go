@@ -16,11 +16,11 @@ import (
 type Bench struct {
 	Run     *bench.Run
 	Summary *bench.Summary
-	Records []bench.Record // for the page's plots
-	// Repeats are the estimates over all runs of --repeat; Summary is one of these runs.
+	Records []bench.Record // used only for the plots of the page
+	// Repeats are the estimates over all runs of --repeat. Summary summarizes one of these runs.
 	Repeats []bench.Estimate
-	Cache   bool // --cache-report
-	// Captures are the pages of the window recorded during the run.
+	Cache   bool // --cache-report was given
+	// Captures are the pages that explain the window recorded during the run.
 	Captures []Page
 }
 
@@ -35,7 +35,8 @@ func BenchJSON(w io.Writer, b *Bench) error {
 	}{verdict, next, b.Summary, b.Repeats}, false)
 }
 
-// BenchText writes the verdict, then the rows that SGLang's bench_serving prints, and then further figures.
+// BenchText writes the verdict, then the rows that SGLang's bench_serving prints, and then the figures that
+// bench_serving lacks.
 func BenchText(w io.Writer, b *Bench, o Options) error {
 	var out strings.Builder
 	p := paint(o.Color)
@@ -56,7 +57,7 @@ func BenchText(w io.Writer, b *Bench, o Options) error {
 	return err
 }
 
-const none = "n/a" // a figure without samples, which is never shown as 0
+const none = "n/a" // text of a figure without samples, which must not be shown as 0
 
 type benchRows struct{ out *strings.Builder }
 
@@ -157,7 +158,7 @@ func benchTable(out *strings.Builder, b *Bench) {
 	t.title("", "=")
 }
 
-// goodput writes the section of SGLang's --goodput.
+// goodput writes the section that SGLang prints for --goodput.
 func (t benchRows) goodput(g *bench.Goodput) {
 	var limits []string
 	for _, o := range g.SLO {
@@ -197,7 +198,7 @@ func (t benchRows) cache(c *bench.Cache) {
 	for _, p := range parts {
 		t.row(p.label, p.n)
 	}
-	// SGLang does not pad shares.
+	// Like SGLang, do not pad shares.
 	share := func(label string, v float64) { fmt.Fprintf(t.out, "%-40s %.1f%%\n", label, v*100) }
 	share("Cache hit rate:", c.HitRate)
 	for _, p := range parts {
@@ -232,7 +233,7 @@ func benchTables(b *Bench) []*table {
 
 type benchFact struct{ label, text, severity string }
 
-// benchFacts returns labelled sentences, those that cast doubt on the figures first.
+// benchFacts returns labelled sentences. The sentences that cast doubt on the figures come first.
 func benchFacts(b *Bench) (f []benchFact) {
 	s := b.Summary
 	add := func(label, severity, format string, args ...any) {
@@ -240,7 +241,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 	}
 	if h := &s.Health; h.Verdict != "" {
 		text, severity := h.Verdict, "info"
-		// Only the evidence for the verdict is shown, or all of it if the verdict is clean.
+		// Only the evidence for the verdict is shown. If the verdict is clean, all evidence is shown.
 		var why []string
 		for _, e := range h.Evidence {
 			level, rest, ok := strings.Cut(e, ": ")
@@ -321,8 +322,8 @@ func benchFacts(b *Bench) (f []benchFact) {
 	return f
 }
 
-// benchTimes returns the table of latencies: TTFT, waits of the client itself, and the three definitions of inter-token
-// time.
+// benchTimes returns the table of latencies: TTFT, the delays that the client itself caused, and the inter-token time
+// by three definitions.
 func benchTimes(b *Bench) *table {
 	t := &table{id: "times", title: "Times", cols: []column{
 		{name: ""}, {name: "median", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p90", right: true, drop: 3},
@@ -346,7 +347,7 @@ func benchTimes(b *Bench) *table {
 		{"E2E from scheduled", &s.E2EScheduled}, {"stream close (after last token)", &s.StreamClose},
 	} {
 		if r.of.N == 0 || (r.of == &s.TTFTVisible || r.of == &s.FirstEvent) && *r.of == s.TTFT {
-			continue // no samples, or the same as TTFT
+			continue // the latency has no samples or equals TTFT
 		}
 		t.rows = append(t.rows, []cell{
 			textCell(r.name), durCell(r.of.Median), interval(r.of.MedianIn), durCell(r.of.P90), durCell(r.of.P99), interval(r.of.P99In),
@@ -373,7 +374,7 @@ func benchRepeats(b *Bench) *table {
 	runs := 0
 	for _, e := range b.Repeats {
 		if len(e.Values) < 2 || strings.HasPrefix(e.Name, "mean_") || strings.HasSuffix(e.Name, "_scheduled") {
-			continue // only in the JSON
+			continue // this latency is written only to the JSON
 		}
 		runs = max(runs, len(e.Values))
 		t.rows = append(t.rows, []cell{

@@ -11,7 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// benchAnswer returns the verdict on a load, doubts about its figures first, and the recommended actions.
+// benchAnswer returns the verdict on a load and the recommended actions. The verdict begins with doubts about the
+// figures, if there are any.
 func benchAnswer(b *Bench) (verdict string, next []string) {
 	next = []string{}
 	var parts []string
@@ -91,7 +92,7 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	return strings.Join(parts, ". ") + ".", next
 }
 
-// lacking names the latencies that the profiling window left without figures.
+// lacking names the latencies for which no samples remain outside the profiling window.
 func lacking(s *bench.Summary) string {
 	if s.Lacks("itl") && s.Lacks("e2e") {
 		return "latency"
@@ -99,7 +100,7 @@ func lacking(s *bench.Summary) string {
 	return "TTFT"
 }
 
-// asked returns the requested rate in words.
+// asked describes the requested rate in words.
 func asked(r *bench.Run) string {
 	if r.Traced {
 		return "the rate of the trace"
@@ -107,10 +108,12 @@ func asked(r *bench.Run) string {
 	return r.RateText() + " requests/s"
 }
 
-// keptUp is the largest ratio of late to early TTFT at which a server keeps up.
+// keptUp is the largest ratio of the TTFT late in the load to the TTFT early in the load at which a server counts as
+// keeping up.
 const keptUp = 1.25
 
-// benchFigures returns the main figures of a load in words. rate includes the request rate, which was not requested.
+// benchFigures describes the main figures of a load in words. If rate is set, they include the achieved request rate,
+// because no rate was requested.
 func benchFigures(b *Bench, rate bool) string {
 	s := b.Summary
 	var parts []string
@@ -134,13 +137,14 @@ func benchFigures(b *Bench, rate bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// warm is the share of cached prompt tokens above which a server is not fresh.
+// warm is the share of cached prompt tokens above which the server's cache was not empty at the start.
 const warm = 0.2
 
-// standsOut is the ratio to the figure of all requests above which a figure is mentioned.
+// standsOut is the ratio above which a figure of the slowest requests is mentioned. The ratio compares the figure with
+// that of all requests.
 const standsOut = 1.5
 
-// slowFirsts describes the differences between the requests with the slowest first tokens and the others.
+// slowFirsts describes the differences between the requests with the slowest first tokens and all other requests.
 func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	which := plural(f.Requests, "request")
 	if f.Requests == 1 {
@@ -164,7 +168,7 @@ func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	return text + ", " + strings.Join(with, " and ")
 }
 
-// standing lists the differences between the slowest and the others.
+// standing lists the differences between the requests with the slowest first tokens and all requests.
 func standing(f *bench.SlowFirsts) (with []string) {
 	if f.Waiting >= 1 && f.Waiting > standsOut*f.WaitingAll {
 		with = append(with, fmt.Sprintf("while %s waited for a first token (usually %s)", plural(int(f.Waiting), "other request"), metric.Count(int(f.WaitingAll))))
@@ -175,20 +179,21 @@ func standing(f *bench.SlowFirsts) (with []string) {
 	return with
 }
 
-// wholeSteps is the length, in steps, of the longest load to record as a whole: longer traces are large, and the server
-// takes long to write them.
+// wholeSteps is the largest number of steps of a load that should be recorded as a whole. The traces of longer loads
+// are large, and the server takes long to write them.
 const wholeSteps = 1000
 
-// recordWhole returns the flags of a window over a load of the given number of forward steps.
+// recordWhole returns the flags of a window that covers a whole load of the given number of forward steps.
 func recordWhole(steps int) string {
 	return fmt.Sprintf("--profile --profile-at 0s --profile-num-steps %d", max(steps, fewestSteps))
 }
 
-// record returns the flags of a window that contains the request with the slowest first token. A short load is recorded as
-// a whole, since another request may be the slowest next time; of a longer one at most mostSteps around that request.
+// record returns the flags of a window that contains the request with the slowest first token. A short load is recorded
+// as a whole, since another request may be the slowest in the next run. In a longer load, the window covers at most
+// mostSteps steps around that request.
 func record(b *Bench) string {
 	s, f := b.Summary, b.Summary.Firsts.Slow
-	steps := func(ns int64) int { // in a duration
+	steps := func(ns int64) int { // number of steps in a duration
 		if s.ITL.N == 0 || s.ITL.Median <= 0 {
 			return 0
 		}
@@ -201,19 +206,20 @@ func record(b *Bench) string {
 		window += fmt.Sprintf(" --profile-num-steps %d", min(max(n, fewestSteps), mostSteps))
 	}
 	if s.Cache != nil && s.Cache.HitRate < warm {
-		return "--flush-cache " + window // otherwise these prompts are cached
+		return "--flush-cache " + window // without a flush, these prompts would be cached
 	}
 	return window
 }
 
-// A window opens armLead before the request it should contain, the time it takes to arm the profilers.
+// A window opens armLead before the request that it should contain. armLead is the time that arming the profilers
+// takes.
 const (
 	armLead     = 300_000_000 // ns
 	fewestSteps = 20
 	mostSteps   = 100
 )
 
-// profileAt returns the flag for a window that contains the requests sent ns into the load.
+// profileAt returns the flag for a window that contains the requests sent ns nanoseconds after the start of the load.
 func profileAt(ns int64) string {
 	return "--profile-at " + time.Duration(max(ns-armLead, 0)).Truncate(10*time.Millisecond).String()
 }

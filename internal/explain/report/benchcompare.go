@@ -22,7 +22,7 @@ func BenchCompared(c *bench.Comparison, o Options) *Comparison {
 	}
 	said := ""
 	if i := slices.IndexFunc(c.Unlike, func(u bench.Unlike) bool { return u.Refuses }); c.Refused && i >= 0 {
-		said = c.Unlike[i].What // the verdict has it
+		said = c.Unlike[i].What // the verdict already contains this difference
 	}
 	for i, u := range c.Unlike {
 		if u.What == said {
@@ -40,7 +40,7 @@ func BenchCompared(c *bench.Comparison, o Options) *Comparison {
 	return v
 }
 
-// mostUnlike is the number of differences between loads shown without --full.
+// mostUnlike is the maximum number of differences between loads that are shown without --full.
 const mostUnlike = 8
 
 func benchSide(s *bench.Side) string {
@@ -61,8 +61,8 @@ func benchSide(s *bench.Side) string {
 	return columns.Clean(s.ID) + ": " + text
 }
 
-// benchDiffs returns the table of figures side by side. Those of too few samples are only counted, unless all are
-// requested or there are no others, as for most batches.
+// benchDiffs returns the table that shows the figures of both sides. Figures with too few samples are only counted.
+// They are shown if all figures are requested, or if there are no other figures, as for most batches.
 func benchDiffs(c *bench.Comparison, o Options) *table {
 	t := &table{id: "rows", title: "B against A", cols: []column{
 		{name: ""}, {name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
@@ -86,7 +86,7 @@ func benchDiffs(c *bench.Comparison, o Options) *table {
 		change, interval, p := dash, dash, dash
 		if d.NA > 0 && d.NB > 0 && (d.A != 0 || d.Unit == bench.Share) {
 			change = metric.PercentChange(d.Change)
-			if d.Unit == bench.Share { // a difference of shares, in percentage points
+			if d.Unit == bench.Share { // the change is a difference of shares, in percentage points
 				change = strings.TrimSuffix(change, " %") + " points"
 			}
 		}
@@ -113,7 +113,7 @@ func benchDiffs(c *bench.Comparison, o Options) *table {
 	return t
 }
 
-// folded returns a row in a few words.
+// folded returns the content of a row in a few words.
 func folded(d *bench.Diff) string {
 	switch {
 	case d.NA == 0 && d.NB == 0:
@@ -128,7 +128,7 @@ func folded(d *bench.Diff) string {
 
 var samplesOf = map[string]string{"batch": "batches", "run": "runs", "repeat": "batches"}
 
-// BenchCompat writes the figures that another tool would compute from the same events.
+// BenchCompat writes the figures that the named tool would compute from the same events.
 func BenchCompat(w io.Writer, tool string, figures []bench.Figure) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "As %s counts\n", tool)

@@ -12,14 +12,14 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// The page of a benchmark shares style, plots and tables with that of an analysis (html.go).
+// The page of a benchmark shares style, plots and tables with the page of an analysis (html.go).
 
 const (
-	benchBins = 400   // bins of the plots over time
-	benchDots = 4_000 // individually shown requests
+	benchBins = 400   // number of bins of the plots over time
+	benchDots = 4_000 // maximum number of individually shown requests
 )
 
-// BenchPage is the part of a run common to its own page and the viewer.
+// BenchPage is the content of a run that both the page of the run and the viewer show.
 type BenchPage struct {
 	Title   string          `json:"title"`
 	Verdict string          `json:"verdict"`
@@ -37,7 +37,7 @@ type benchPage struct {
 	assets
 	*BenchPage
 	Captures []Page
-	Bare     string // the reason for missing distributions
+	Bare     string // reason why the run has no distributions; "": it has
 }
 
 // bare returns the reason why a run has no distributions.
@@ -68,26 +68,26 @@ type benchSpread struct {
 	bench.Distribution
 	Title string `json:"title"`
 	Note  string `json:"note"`
-	Limit int64  `json:"limit"` // the objective in ns; 0 for none
+	Limit int64  `json:"limit"` // the objective in ns; 0: none
 }
 
-// benchData is the data of the plots. Missing latencies are -1; failed requests lack both.
+// benchData is the data of the plots. A missing latency is -1. Failed requests have neither TTFT nor E2E.
 type benchData struct {
 	*bench.Timeline
 	Steady    []bench.Span     `json:"steady"`
 	Profiled  []bench.Span     `json:"profiled"`
-	Index     []int            `json:"index"` // of the individually shown requests in the records
+	Index     []int            `json:"index"` // indices in the records of the individually shown requests
 	At        []int64          `json:"at"`
-	AtOnce    bool             `json:"at_once"` // all were sent at once, so latencies are shown at their ends
+	AtOnce    bool             `json:"at_once"` // all requests were sent at once, so a latency is plotted at its end
 	TTFT      []int64          `json:"ttft"`
 	E2E       []int64          `json:"e2e"`
-	Touched   []benchTouch     `json:"touched"` // by the captured window
+	Touched   []benchTouch     `json:"touched"` // whether the captured window affected the request's latencies
 	Limits    map[string]int64 `json:"limits"`
 	Embedding bool             `json:"embedding"`
 	Spreads   []benchSpread    `json:"spreads"`
 }
 
-// benchTouch is the set of latencies of a request that the captured window touched.
+// benchTouch is the set of latencies of a request that the captured window affected.
 type benchTouch int
 
 const (
@@ -95,7 +95,7 @@ const (
 	touchedE2E
 )
 
-// Several reports whether bins are long enough to have a mean besides the busiest second.
+// Several reports whether a bin is at least one second long, so that its mean and its busiest second differ.
 func (d *benchData) Several() bool { return d.Bin >= 1e9 }
 
 // BenchHTML writes a run as one self-contained page.
@@ -227,7 +227,7 @@ func newBenchData(b *Bench) (*benchData, int) {
 		}
 		d.Index, d.At, d.TTFT, d.E2E, d.Touched = append(d.Index, i), append(d.At, at), append(d.TTFT, first), append(d.E2E, last), append(d.Touched, touched)
 	}
-	// Within a twentieth of the plot, dots cannot be distinguished.
+	// If all requests were sent within a twentieth of the plot, their dots cannot be distinguished.
 	if n := int64(len(d.Running)); len(d.At) > 1 && n > 0 {
 		d.AtOnce = 20*(slices.Max(d.At)-slices.Min(d.At)) < d.Bin*n
 	}
@@ -238,15 +238,15 @@ func newBenchData(b *Bench) (*benchData, int) {
 		}
 		limit := d.Limits[s.Name]
 		if s.Name == "itl" {
-			limit = 0 // this objective applies to the longest gap of a request
+			limit = 0 // this objective applies to the longest gap of a request, not to each gap
 		}
 		d.Spreads = append(d.Spreads, benchSpread{Distribution: s, Title: titles[s.Name], Note: plural(int(s.N), "value"), Limit: limit})
 	}
 	return d, len(d.At)
 }
 
-// benchPick returns the indices of the individually shown requests: failed and slow ones, and an even selection of the
-// others.
+// benchPick returns the indices of the requests that are shown individually: failed requests, slow requests, and an
+// even selection of the others.
 func benchPick(records []bench.Record) []int {
 	all := seq(len(records))
 	if len(all) <= benchDots {

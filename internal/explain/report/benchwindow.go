@@ -10,12 +10,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// The effect of a profiling window on the figures of a load, which exclude it.
+// This file reports the effect of a profiling window on the figures of a load. The figures exclude the part of the load
+// that overlapped the window.
 
-// windowFigures are shown side by side, without the window and with it.
+// windowFigures are the figures that are shown twice, without and with the window.
 var windowFigures = []struct {
 	name, lacks string
-	of          func(*bench.Summary) float64 // ns, or per second; NaN if there is none
+	of          func(*bench.Summary) float64 // value in ns, or per second; NaN: none
 	stats       func(*bench.Summary) *bench.Stats
 }{
 	{name: "requests/s", lacks: bench.Rates, of: func(s *bench.Summary) float64 { return s.RequestRate }},
@@ -32,7 +33,8 @@ var windowFigures = []struct {
 	{name: "median ITL", lacks: "itl", stats: func(s *bench.Summary) *bench.Stats { return &s.ITL }},
 }
 
-// windowFact describes the part of the load that the figures leave out, and the figures that this leaves too few samples.
+// windowFact describes the part of the load that the figures exclude, and lists the figures that have too few samples
+// left.
 func windowFact(b *Bench) benchFact {
 	s := b.Summary
 	w := s.Window
@@ -62,7 +64,8 @@ func windowFact(b *Bench) benchFact {
 	return f
 }
 
-// repeat recommends a load that leaves enough samples outside a window which touched this much of it, in ns.
+// repeat recommends a load that has enough samples outside the window. touched is the time of the load that the window
+// affected, in ns.
 func repeat(b *Bench, touched int64) string {
 	if b.Summary.NotSent > 0 || slices.ContainsFunc(b.Summary.Failures, func(f bench.Failing) bool { return f.Reason == bench.Interrupted }) {
 		return "Let the load run to its end"
@@ -77,14 +80,15 @@ func repeat(b *Bench, touched int64) string {
 	return fmt.Sprintf("Repeat with --num-prompts %d%s", enoughPrompts(b.Summary, touched), few)
 }
 
-// enoughPrompts returns the number of requests for which a window of the same length would leave two thirds.
+// enoughPrompts returns the number of requests at which a window of the same length would leave two thirds of the load
+// unaffected.
 func enoughPrompts(s *bench.Summary, touched int64) int {
 	n := 3 * max(float64(s.Window.Touched), float64(s.Requests)*float64(touched)/max(float64(s.Duration), 1))
 	ten := math.Pow(10, max(math.Floor(math.Log10(max(n, 1)))-1, 0))
 	return int(math.Ceil(n/ten) * ten)
 }
 
-// benchWindow returns the table of figures without the window and with it.
+// benchWindow returns the table of the figures without and with the window.
 func benchWindow(b *Bench) *table {
 	t := &table{id: "window", title: "Without and with the profiling window", cols: []column{
 		{name: ""}, {name: "without", right: true}, {name: "p99", right: true}, {name: "max", right: true, drop: 1},

@@ -19,7 +19,7 @@ type Comparison struct {
 	title     string
 	sides     [2]string
 	verdict   string
-	unlike    []string // differences of the workloads, the gravest first
+	unlike    []string // differences between the workloads, the most important first
 	gate      string   // the result of --fail-on; "" without that flag
 	failed    bool     // --fail-on found a regression
 	worse     []string
@@ -28,20 +28,20 @@ type Comparison struct {
 	tables    []*table
 	notes     []string
 	doubts    []string
-	captures  *Comparison // the captures of the compared runs
+	captures  *Comparison // comparison of the captures of the compared runs
 }
 
-// comparedCause is the text of a cause.
+// comparedCause is a cause of a change, as text.
 type comparedCause struct {
 	Mark, Title, Cost string
 	Facts             []string
 	Rows              []string // one per kernel
 	Next              []string
 	Guide             string
-	Fits              bool // its direction is that of the change of steps
+	Fits              bool // the cause has the same direction as the change of the step time
 }
 
-// Compared returns a comparison of captures. o limits its tables.
+// Compared returns a comparison of captures. o limits the tables of the comparison.
 func Compared(c *result.Comparison, o Options) *Comparison {
 	v := &Comparison{title: "Comparison of captures", sides: [2]string{sideText(c.A), sideText(c.B)}, verdict: sentence(c.Verdict)}
 	words := func(facts []fact.Fact) (out []string) {
@@ -55,7 +55,7 @@ func Compared(c *result.Comparison, o Options) *Comparison {
 	}
 	v.unlike, v.worse, v.undecided, v.notes = words(c.Unlike), words(c.Regressions), words(c.Undecided), words(c.Notes)
 	if c.Refused {
-		v.unlike = v.unlike[1:] // the verdict has the first
+		v.unlike = v.unlike[1:] // the verdict contains the first difference
 	}
 	v.answer(c.Limit, c.Limits, c.Refused, "slower")
 	for i := range c.Causes {
@@ -72,7 +72,7 @@ func Compared(c *result.Comparison, o Options) *Comparison {
 // WithCaptures adds the comparison of the captures of two runs.
 func (v *Comparison) WithCaptures(c *Comparison) { v.captures = c }
 
-// answer sets the result of --fail-on.
+// answer sets the result of --fail-on in the comparison.
 func (v *Comparison) answer(limit float64, limits []string, refused bool, worse string) {
 	if limit > 0 {
 		limits = append([]string{metric.Percent(limit)}, limits...)
@@ -109,10 +109,11 @@ func causeText(x *result.Cause) comparedCause {
 		out.Cost = metric.PercentChange(float64(x.B)/float64(x.A) - 1)
 	}
 	if x.A == 0 && strings.Contains(out.Title, metric.Duration(x.B)) || x.B == 0 && strings.Contains(out.Title, metric.Duration(x.A)) {
-		out.Cost = "" // the title has it
+		out.Cost = "" // the title contains the cost
 	}
 	for _, f := range x.Evidence {
-		if len(x.Kernels) > 0 && (f.Key == "kernels_differ" || f.Key == "kernel_more") { // against other ranks; here A matters
+		// These facts compare with other ranks, but this comparison is with A.
+		if len(x.Kernels) > 0 && (f.Key == "kernels_differ" || f.Key == "kernel_more") {
 			continue
 		}
 		out.Facts = append(out.Facts, columns.Clean(Words(f)))
@@ -129,7 +130,7 @@ func causeText(x *result.Cause) comparedCause {
 	return out
 }
 
-// withoutWorth drops the worth of a finding from its sentence: the evidence repeats it.
+// withoutWorth removes the worth of a finding from the finding's sentence, because the evidence states it too.
 func withoutWorth(f fact.Fact) fact.Fact {
 	if what, ok := f.Get("what").(fact.Fact); ok {
 		f = f.With("what", withoutWorth(what))
@@ -155,7 +156,8 @@ func kernelChange(k *result.KernelChange) string {
 	return fmt.Sprintf("%s: %s a step, %s", name, fromTo(count(k.CountA), count(k.CountB)), fromTo(metric.Duration(k.A), metric.Duration(k.B)))
 }
 
-// sentence returns a fact with a capital letter and a full stop; "" if it has no words.
+// sentence returns the words of a fact as a sentence, with a capital letter and a full stop. It returns "" if the fact
+// has no words.
 func sentence(f fact.Fact) string { return stopped(columns.Clean(Words(f))) }
 
 func stopped(s string) string {
@@ -175,13 +177,15 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// Failed reports whether a figure changed by more than --fail-on allows, in the comparison or in that of its captures.
+// Failed reports whether a figure changed by more than --fail-on allows, in this comparison or in the comparison of the
+// captures.
 func (v *Comparison) Failed() bool { return v.failed || v.captures != nil && v.captures.failed }
 
-// Undecided reports whether a limit could not be judged: a gate that was not checked has not passed.
+// Undecided reports whether a limit of --fail-on could not be checked. A limit that was not checked does not count as
+// met.
 func (v *Comparison) Undecided() bool { return len(v.undecided) > 0 }
 
-// Text writes the comparison for a terminal: the verdict, its causes, and the requested tables.
+// Text writes the comparison for a terminal: the verdict, the causes of the change, and the requested tables.
 func (v *Comparison) Text(w io.Writer, o Options) error {
 	var b strings.Builder
 	v.text(&b, o)
@@ -195,7 +199,7 @@ func (v *Comparison) Text(w io.Writer, o Options) error {
 
 func (v *Comparison) text(b *strings.Builder, o Options) {
 	p, width := paint(o.Color), o.width()
-	// say writes wrapped lines after a lead, with a hanging indent.
+	// say writes lead followed by s, wrapped, with a hanging indent.
 	say := func(lead, s string, as func(string) string) {
 		indent := strings.Repeat(" ", columns.Width(lead))
 		for _, l := range columns.Wrap(s, width-columns.Width(lead)) {
@@ -243,7 +247,7 @@ func (v *Comparison) text(b *strings.Builder, o Options) {
 	}
 }
 
-// firstCauses is the number of causes shown in full without --all.
+// firstCauses is the number of causes that are shown in full without --all.
 const firstCauses = 2
 
 func (v *Comparison) causesText(b *strings.Builder, say func(lead, s string, as func(string) string), o Options, p paint, width int) {

@@ -4,15 +4,15 @@ import (
 	"io"
 )
 
-// comparePage is the data of the template. The page shares style and tables with that of an analysis (html.go).
+// comparePage is the data of the template. The page shares style and tables with the page of an analysis (html.go).
 type comparePage struct {
 	assets
 	Title string
-	Parts []comparePart // of captures or benchmarks, then of the captures of these benchmarks
+	Parts []comparePart // comparison of captures or benchmarks, then of the captures of these benchmarks
 }
 
 type comparePart struct {
-	ID, Name string // ID is the prefix of the ids of its sections
+	ID, Name string // ID is the prefix of the ids of the part's sections
 	Gate     string
 	Failed   bool
 	ComparedPage
@@ -22,7 +22,7 @@ type comparePart struct {
 	Doubts    []string
 }
 
-// ComparedPage is the part of a comparison common to its own page and the viewer.
+// ComparedPage is the content of a comparison that both the page of the comparison and the viewer show.
 type ComparedPage struct {
 	Sides   [2]string   `json:"sides"`
 	Verdict string      `json:"verdict"`
@@ -31,7 +31,7 @@ type ComparedPage struct {
 	Notes   []string    `json:"notes"`
 }
 
-// Page returns the part of v for its page and the viewer.
+// Page returns the content of v that the page and the viewer show.
 func (v *Comparison) Page() *ComparedPage {
 	p := &ComparedPage{Sides: v.sides, Verdict: v.verdict, Unlike: append([]string{}, v.unlike...), Tables: []pageTable{}, Notes: append([]string{}, v.notes...)}
 	for _, t := range v.tables {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// compareTables returns the tables of steps, modules and kernels. Rows of too few steps are only counted, unless all are
-// requested or there are no others.
+// compareTables returns the tables of steps, modules and kernels. Rows with too few steps are only counted. They are
+// shown if all rows are requested or if there are no other rows.
 func compareTables(c *result.Comparison, o Options) []*table {
 	limit, brief := o.rows(), !o.Full && !o.All
 	told := func(d result.StepDiff) bool { return d.Verdict != result.Unclear }
@@ -58,7 +58,7 @@ func compareTables(c *result.Comparison, o Options) []*table {
 			unclear++
 			continue
 		}
-		if hardly(d.Verdict, d.Effect) || d.A == 0 && d.B == 0 { // such as kernels of the first step only
+		if hardly(d.Verdict, d.Effect) || d.A == 0 && d.B == 0 { // both are 0 for, e.g., kernels of the first step only
 			same++
 			continue
 		}
@@ -91,7 +91,8 @@ func compareTables(c *result.Comparison, o Options) []*table {
 	return []*table{steps, compareModules(c, o), kernels}
 }
 
-// hardly reports whether a row is unimportant: unchanged, or unclear with hardly any effect.
+// hardly reports whether a row is unimportant: the figure is unchanged, or the verdict is unclear and the effect is
+// small.
 func hardly(verdict string, effect float64) bool {
 	return verdict == result.Same || verdict == result.NotClear && math.Abs(effect) < 0.01
 }
@@ -156,7 +157,7 @@ func gridText(g [3]int32) string {
 	return fmt.Sprintf("%d×%d×%d", g[0], g[1], g[2])
 }
 
-// omit adds to the description of omitted rows.
+// omit adds rows to the description of the omitted rows.
 func (t *table) omit(rows string) {
 	if t.omitted != "" {
 		rows = t.omitted + ", " + rows

@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/dumps"
 )
 
-// DumpsMarkdown writes a comparison in exactly the form of SGLang's compare_perf.py, with differences of the workloads
-// before it and intervals of several dumps after it.
+// DumpsMarkdown writes a comparison in exactly the format of SGLang's compare_perf.py. Differences between the
+// workloads precede this output. The confidence intervals of several dumps follow it.
 func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	var b strings.Builder
 	write := lines(&b)
@@ -45,14 +45,14 @@ func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	return err
 }
 
-// loops reports whether the table of two sides has the row with the numbers of denoising steps.
+// loops reports whether the table of two sides has a row with the numbers of denoising steps.
 func loops(c *dumps.Comparison) bool {
 	return len(c.Sides) == 2 && slices.ContainsFunc(c.Stages, func(r dumps.Row) bool {
 		return r.Name == dumps.Loop && !slices.ContainsFunc(r.Values, func(v dumps.Value) bool { return v.N == 0 })
 	})
 }
 
-// pairLabel returns SGLang's label of a row, which counts a missing loop as one step.
+// pairLabel returns SGLang's label for a row. The label counts a missing loop as one step.
 func pairLabel(r *dumps.Row) string {
 	counts := [2]int{1, 1}
 	for i, v := range r.Values {
@@ -66,7 +66,7 @@ func pairLabel(r *dumps.Row) string {
 	return columns.Clean(r.Name) + ofSteps(r, fmt.Sprintf("%d->%d", counts[0], counts[1]))
 }
 
-// dumpLabel returns SGLang's name of a side.
+// dumpLabel returns SGLang's name for a side.
 func dumpLabel(c *dumps.Comparison, i int) string {
 	switch {
 	case i == 0:
@@ -77,7 +77,7 @@ func dumpLabel(c *dumps.Comparison, i int) string {
 	return columns.Clean(filepath.Base(c.Sides[i].Name))
 }
 
-// SGLang's signs of statuses: of whole generations and of stages.
+// SGLang's status symbols for whole generations and for stages.
 var (
 	wholeSigns = map[string]string{dumps.Faster: "✅", dumps.Slower: "❌", dumps.Neutral: "⚪️"}
 	stageSigns = map[string]string{dumps.Faster: "🟢", dumps.Slower: "🔴", dumps.Neutral: "⚪️"}

@@ -10,14 +10,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/dumps"
 )
 
-// DumpsText writes a comparison of performance dumps for a terminal: differences of the workloads, the verdict, tables.
+// DumpsText writes a comparison of performance dumps for a terminal: differences between the workloads, the verdict,
+// and the tables.
 func DumpsText(w io.Writer, c *dumps.Comparison, o Options) error {
 	var b strings.Builder
 	for i := range c.Sides {
 		fmt.Fprintf(&b, "%s %s\n", sideLetter(i), dumpSide(&c.Sides[i]))
 	}
 	b.WriteByte('\n')
-	write := lines(&b) // not wrapped, so that they can be searched
+	write := lines(&b) // the lines are not wrapped, so that they can be searched
 	for _, line := range unlikeLines(c, false) {
 		write(line)
 	}
@@ -54,7 +55,7 @@ func DumpsText(w io.Writer, c *dumps.Comparison, o Options) error {
 	return err
 }
 
-// sideLetter names a side: A, B, …, Z, then by number.
+// sideLetter returns the name of a side: A, B, …, Z, and after Z a number.
 func sideLetter(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))
@@ -79,8 +80,8 @@ func dumpSide(s *dumps.About) string {
 	return text
 }
 
-// unlikeLines returns the differences of the workloads, which put all figures into doubt. counted leaves out the numbers
-// of steps, which the table has.
+// unlikeLines returns the differences between the workloads, which cast doubt on all figures. If counted is set, it
+// omits the numbers of steps, because the table contains them.
 func unlikeLines(c *dumps.Comparison, counted bool) (lines []string) {
 	for _, u := range c.Unlike {
 		if counted && u.What == dumps.StepCount {
@@ -108,7 +109,7 @@ func unlikeLines(c *dumps.Comparison, counted bool) (lines []string) {
 	return lines
 }
 
-// dumpVerdict returns the verdict on a side: the change of E2E and the stages that cause it.
+// dumpVerdict returns the verdict on a side: the change of E2E and the stages that cause this change.
 func dumpVerdict(c *dumps.Comparison, side int) string {
 	v, base := &c.E2E.Values[side], &c.E2E.Values[0]
 	text := ""

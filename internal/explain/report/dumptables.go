@@ -45,7 +45,7 @@ func dumpTables(c *dumps.Comparison, limit int) []*table {
 
 func nothing(*dumps.Row, int) string { return "" }
 
-// outlier reports whether a denoising step is an outlier on any side.
+// outlier reports whether a denoising step is an outlier on at least one side.
 func outlier(c *dumps.Comparison, step int) bool {
 	for _, s := range c.Slow {
 		if s.Step == step {
@@ -55,8 +55,8 @@ func outlier(c *dumps.Comparison, step int) bool {
 	return false
 }
 
-// dumpTable returns a table with one row per time; with two sides it has more columns. said returns the text that replaces
-// a missing verdict.
+// dumpTable returns a table with one row per measured time. A table of two sides has additional columns. said returns
+// the text that replaces a missing verdict.
 func dumpTable(id, title string, rows []dumps.Row, said func(r *dumps.Row, side int) string) *table {
 	t := &table{id: id, title: title, cols: []column{{name: "", flex: true, min: 24}, {name: "A", right: true}}}
 	if len(rows) == 0 {
@@ -111,7 +111,8 @@ func dumpTable(id, title string, rows []dumps.Row, said func(r *dumps.Row, side 
 	return t
 }
 
-// stageLabel returns the name of a row. In old dumps a stage is the sum of several steps, whose number it includes.
+// stageLabel returns the label of a row. In old dumps, a stage is the sum of several steps; the label then includes the
+// number of steps.
 func stageLabel(r *dumps.Row) string {
 	var counts []string
 	for _, v := range r.Values {
@@ -136,7 +137,7 @@ func msCell(v *dumps.Value) cell {
 	return durCell(v.MS * 1e6)
 }
 
-// throughput returns the row of generations per second, run one after another.
+// throughput returns the row with the number of generations per second if generations run one after another.
 func throughput(e2e *dumps.Row, width int) []cell {
 	row := []cell{textCell("throughput")}
 	per := (width - 2) / (len(e2e.Values) - 1)
@@ -156,7 +157,7 @@ func perSecond(ms float64) float64 {
 	return 1000 / ms
 }
 
-// peaksTable returns the table of peaks of allocated memory.
+// peaksTable returns the table of the peaks of allocated memory.
 func peaksTable(c *dumps.Comparison) *table {
 	t := &table{id: "memory", title: "Memory, peak allocated", cols: []column{{name: "checkpoint", flex: true, min: 24}}}
 	for i := range c.Sides {

@@ -15,7 +15,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// cost returns the worth of a finding per step, or its cost if the worth is unknown; "" if there is neither.
+// cost returns the worth of a finding per step, or the cost of the finding if the worth is unknown. It returns "" if
+// both are unknown.
 func cost(f *result.Finding) string {
 	w := &f.Worth
 	switch {
@@ -36,10 +37,11 @@ func cost(f *result.Finding) string {
 	return "costs " + metric.Duration(f.CostNSPerStep) + " a step"
 }
 
-// noFindings replaces the findings of a report without any.
+// noFindings is the text of a report that has no findings.
 const noFindings = "No problems found."
 
-// answer returns the verdict as a sentence; "" if the report has none, as reports of older versions.
+// answer returns the verdict as a sentence. It returns "" if the report has no verdict, as reports of older versions do
+// not.
 func answer(r *result.Report) string { return sentence(r.Verdict) }
 
 // guides returns the guides named by findings, without duplicates.
@@ -52,7 +54,7 @@ func guides(found []result.Finding) (names []string) {
 	return names
 }
 
-// stepsOf returns the steps of a finding in words; "" if it is not about steps.
+// stepsOf describes the steps of a finding in words. It returns "" if the finding is not about particular steps.
 func stepsOf(f *result.Finding) string {
 	switch {
 	case f.FirstStep < 0:
@@ -65,7 +67,7 @@ func stepsOf(f *result.Finding) string {
 	return fmt.Sprintf("steps %d–%d", f.FirstStep, f.LastStep)
 }
 
-// proofs returns the worth of a finding followed by its evidence.
+// proofs returns the worth of a finding, followed by the evidence of the finding.
 func proofs(f *result.Finding) []result.Evidence {
 	if f.Worth.Says.String() == "" {
 		return f.Evidence
@@ -73,7 +75,8 @@ func proofs(f *result.Finding) []result.Evidence {
 	return slices.Concat([]result.Evidence{{Text: f.Worth.Says, Step: -1}}, f.Evidence)
 }
 
-// proof returns the text of a piece of evidence, and its name, shortened, unless the text contains it.
+// proof returns the text of a piece of evidence, and the shortened name of the evidence. The name is "" if the text
+// contains it.
 func proof(e *result.Evidence) (text, name string) {
 	text, name = columns.Clean(Words(e.Text)), Words(e.Name)
 	if strings.Contains(text, name) || strings.Contains(text, columns.Clean(kernel.Short(name))) {
@@ -85,8 +88,8 @@ func proof(e *result.Evidence) (text, name string) {
 	return text, name
 }
 
-// limitsOf returns, without full stops, the detectable lateness, the results of significance tests and the profiler's
-// overhead.
+// limitsOf returns sentences about the detectable lateness, the results of significance tests and the profiler's
+// overhead. The sentences have no full stops.
 func limitsOf(r *result.Report) (out []string) {
 	for _, f := range []fact.Fact{r.Chance.Says, r.Chance.Tests, r.Recording.Says} {
 		if s := columns.Clean(Words(f)); s != "" {
@@ -96,7 +99,7 @@ func limitsOf(r *result.Report) (out []string) {
 	return out
 }
 
-// confidence returns limitsOf as a paragraph; "" if nothing is known.
+// confidence returns the sentences of limitsOf as a paragraph, or "" if there are none.
 func confidence(r *result.Report) string {
 	all := limitsOf(r)
 	if len(all) == 0 {
@@ -166,7 +169,7 @@ func plural(n int, noun string) string {
 	return metric.Count(n) + " " + noun + "s"
 }
 
-// overall returns the time of all ranks and steps; nil if there is none.
+// overall returns the breakdown of the time of all ranks and steps, or nil if the report has none.
 func overall(r *result.Report) *result.Time {
 	var sum result.Time
 	for i := range r.Times {
@@ -185,7 +188,7 @@ func overall(r *result.Report) *result.Time {
 	return &sum
 }
 
-// summary returns the breakdown of GPU time in words.
+// summary describes the breakdown of GPU time in words.
 func summary(t *result.Time) string {
 	p := split(t)
 	s := fmt.Sprintf("compute %s, transfer %s, wait %s, copy %s, idle %s",

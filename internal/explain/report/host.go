@@ -61,7 +61,7 @@ func opsTable(ops []result.CPUOp, id, title string, limit int) *table {
 	return t
 }
 
-// launchTable returns a table with one row for each fact about launches that applies.
+// launchTable returns a table with one row for each known fact about launches.
 func launchTable(l result.Launch) *table {
 	t := &table{id: "launches", title: "Launches", cols: []column{{flex: true, min: 30}, {right: true}, {flex: true, wrap: true}}}
 	if l.Calls == 0 && l.Unlaunched == 0 && l.EmptyGraphs == 0 {

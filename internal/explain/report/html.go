@@ -15,9 +15,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// The page is one file that needs no network: it contains its style and scripts, and a content security policy forbids
-// loading anything. Go writes the findings and the tables, so they work without JavaScript and in print; a script draws the
-// plots over steps and makes tables sortable and filterable. The scripts are bundles of TypeScript shared with the viewer.
+// The page is one file that needs no network. It contains all styles and scripts, and a content security policy forbids
+// loading anything else. Go writes the findings and the tables, so they work without JavaScript and in print. A script
+// draws the plots over steps and makes the tables sortable and filterable. The scripts are bundled from TypeScript code
+// that the viewer also uses.
 
 //go:generate go tool esbuild page=page/page.ts bench=benchpage/bench.ts sweep=sweeppage/sweep.ts compare=comparepage/compare.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --outdir=dist
 
@@ -32,7 +33,7 @@ const (
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"pct":  func(f float64) string { return fmt.Sprintf("%.3f", max(min(finite(f), 1), 0)*100) },
 	"slug": slug,
-	// at is the position of a span's value in its drawing, which is 160 wide.
+	// at returns the x position of a value in the drawing of a span, which is 160 wide.
 	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
 	"share": share,
 	"count": metric.Count[int64],
@@ -57,8 +58,8 @@ func slug(s string) string {
 	}, strings.ToLower(s))
 }
 
-// HTML writes r as one self-contained page of at most 5 MB. Pages of larger captures are reduced to the most important rows
-// and list the omissions.
+// HTML writes r as one self-contained page of at most 5 MB. If the page would be larger, it contains only the most
+// important rows and lists the omissions.
 func HTML(w io.Writer, r *result.Report) error {
 	r = Plain(r)
 	for l := pageLimits; ; l = l.shrink() {
@@ -121,9 +122,9 @@ func (a *assets) take(script string, styles ...string) {
 	a.Script = template.JS(read("dist/" + script + ".js"))
 }
 
-// execute renders a page after storing data as JSON in into, a field of the page.
+// execute stores data as JSON in into, a field of the page, and then renders the page.
 func execute(name string, page any, into *template.JS, data any) ([]byte, error) {
-	text, err := json.Marshal(data) // escapes <, > and &, so it cannot contain </script>
+	text, err := json.Marshal(data) // Marshal escapes <, > and &, so the text cannot contain </script>
 	*into = template.JS(text)
 	var b bytes.Buffer
 	if err == nil {
@@ -148,7 +149,7 @@ type page struct {
 	Tables    []pageTable
 	ByKind    []classBar
 	LeftOut   []string
-	Others    []Page // pages of the servers
+	Others    []Page // pages of the individual servers
 	Findings  []pageFound
 	Open      string // the command that opens the capture in Perfetto
 	HasGrid   bool
@@ -164,7 +165,7 @@ type pageTable struct {
 	Legend  []string     `json:"legend,omitempty"`
 	Cols    []pageColumn `json:"cols"`
 	Rows    []pageRow    `json:"rows"`
-	Names   bool         `json:"names,omitempty"` // some cell has a longer name
+	Names   bool         `json:"names,omitempty"` // at least one cell has a longer name than is shown
 }
 
 type pageColumn struct {
@@ -176,13 +177,13 @@ type pageColumn struct {
 	Graph bool   `json:"graph,omitempty"`
 }
 
-// pageRow is a row, with an ID if a link leads to it.
+// pageRow is a row of a table. It has an ID if a link leads to it.
 type pageRow struct {
 	ID    string     `json:"id,omitempty"`
 	Cells []pageCell `json:"cells"`
 }
 
-// pageCell is a cell. Num is "" if the column sorts by text.
+// pageCell is a cell of a table. Num is "" if the column is sorted by text.
 type pageCell struct {
 	Text  string    `json:"text"`
 	Full  string    `json:"full,omitempty"`
@@ -201,7 +202,7 @@ func (c *pageCell) wrap(flex bool) {
 	c.Short = flex && !c.Wrap && !c.Code
 }
 
-// classBar is one line of the picture of kernel classes.
+// classBar is one line of the diagram of kernel classes.
 type classBar struct {
 	Kind     string
 	Segments []segment
@@ -248,7 +249,7 @@ func pageTableOf(t *table, l limits) pageTable {
 	return out
 }
 
-// left collects the omissions of plots and tables.
+// left collects the descriptions of the rows and points that plots and tables omit.
 func (p *page) left(r *result.Report, d *pageData) {
 	if d.Grid.Bucket > 1 {
 		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s × %s: each column of the plots over steps covers %d steps. Bars show their mean, the maps the value furthest from 0.",

@@ -14,29 +14,29 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
-// JSON writes r as specified in docs/formats/analysis.md: indented, the same bytes for the same report, arrays never null.
-// NaN and infinities, which JSON cannot represent, are written as 0, which means "unknown" for rates. r is not changed.
-// requests, unless nil, adds the waits of the slow requests of a load.
+// JSON writes r as specified in docs/formats/analysis.md. The output is indented, the same report gives the same bytes,
+// and arrays are never null. JSON cannot represent NaN and infinities. They are written as 0, which means "unknown" for
+// rates. r is not changed. If requests is not nil, the output includes the waits of the slow requests of a load.
 func JSON(w io.Writer, r *result.Report, requests *waits.Result) error {
 	out := struct {
 		*result.Report
 		Requests json.RawMessage `json:"requests,omitempty"`
 	}{Report: Plain(r)}
 	if requests != nil {
-		text, err := json.Marshal(Plain(requests)) // with < and > escaped
+		text, err := json.Marshal(Plain(requests)) // Marshal escapes < and >
 		if err != nil {
 			return err
 		}
 		out.Requests = text
 	}
-	return encode(w, out, false) // kernel names are full of < and >
+	return encode(w, out, false) // kernel names contain many < and >, so these are not escaped
 }
 
 // Indented writes a value as indented JSON.
 func Indented(w io.Writer, v any) error { return encode(w, v, true) }
 
-// encode writes indented JSON; html escapes <, > and &. Characters that change the direction of text on a terminal are
-// always escaped, since names of files and kernels are untrusted.
+// encode writes indented JSON. If html is set, <, > and & are escaped. Characters that change the direction of text on
+// a terminal are always escaped, since the names of files and kernels are untrusted.
 func encode(w io.Writer, v any, html bool) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -49,7 +49,8 @@ func encode(w io.Writer, v any, html bool) error {
 	return err
 }
 
-// Plain returns a copy of a result for JSON: facts in words, no null and no NaN. It returns nil for nil.
+// Plain returns a copy of a result for JSON. The copy has words for facts, and neither null nor NaN. Plain returns nil
+// for nil.
 func Plain[T result.Report | result.PD | result.Comparison | waits.Result](v *T) *T {
 	if v == nil {
 		return nil
@@ -58,8 +59,8 @@ func Plain[T result.Report | result.PD | result.Comparison | waits.Result](v *T)
 	return &out
 }
 
-// plain copies v with words for facts, empty slices for nil ones and finite floats. Values that cannot hold any of these are
-// shared.
+// plain returns a copy of v in which facts have words, nil slices are empty slices, and all floats are finite. Values
+// whose type contains no facts, slices or floats are not copied but shared.
 func plain(v reflect.Value) reflect.Value {
 	if v.Type() == reflect.TypeFor[fact.Fact]() {
 		return reflect.ValueOf(fact.Name(Words(v.Interface().(fact.Fact))))
@@ -94,8 +95,8 @@ func plain(v reflect.Value) reflect.Value {
 	return out
 }
 
-// needsPlain reports whether a value of this type may hold a nil slice, a fact or a float. Reports hold no maps or pointers,
-// which a test checks.
+// needsPlain reports whether a value of this type may contain a nil slice, a fact or a float. Reports contain no maps
+// or pointers; a test checks this.
 func needsPlain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Float32, reflect.Float64:

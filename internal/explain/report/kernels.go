@@ -46,7 +46,7 @@ func collectivesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// group returns the name of a collective's group, with its size unless the name has it.
+// group returns the name of a collective's group. It adds the size of the group unless the name contains it.
 func group(c *result.CollectiveRow) string {
 	name := Words(c.Group)
 	if c.Size <= 0 || name == "" || strings.HasPrefix(name, "[") {
@@ -55,7 +55,8 @@ func group(c *result.CollectiveRow) string {
 	return name + " ×" + metric.Count(c.Size)
 }
 
-// stepKinds returns the kinds of rows, "all" first; only "all" if there is just one other kind.
+// stepKinds returns the step kinds that the rows have, "all" first. It returns only "all" if there is only one other
+// kind.
 func stepKinds[T any](rows []T, kind func(*T) string) []string {
 	var out []string
 	for i := range rows {
@@ -76,7 +77,7 @@ func stepKinds[T any](rows []T, kind func(*T) string) []string {
 type classOf struct {
 	class string
 	kinds map[string]*result.ClassRow
-	most  float64 // largest total, by which classes are sorted
+	most  float64 // largest total of the class, by which classes are sorted
 }
 
 func classes(r *result.Report) (rows []classOf, kinds []string) {
@@ -95,7 +96,8 @@ func classes(r *result.Report) (rows []classOf, kinds []string) {
 	return rows, kinds
 }
 
-// classesTable returns a table with one row per class and the share in each kind of steps.
+// classesTable returns a table with one row per kernel class. The columns show the share of the class in each kind of
+// steps.
 func classesTable(r *result.Report, limit int) *table {
 	rows, kinds := classes(r)
 	longest := largest(r.Classes, func(c *result.ClassRow) float64 { return c.Share })
@@ -135,7 +137,7 @@ func classesTable(r *result.Report, limit int) *table {
 
 func kernelsTable(r *result.Report, limit int) *table {
 	rows := slices.Clone(r.Kernels)
-	// A kernel has a row over all steps and one per kind: short tables show only the first.
+	// A kernel has one row for all steps and one row per step kind. Short tables show only the row for all steps.
 	kinds := stepKinds(rows, func(k *result.KernelRow) string { return k.Kind })
 	if len(kinds) > 0 && kinds[0] == allRanks && (len(kinds) == 1 || limit > 0 && limit < pageRows) {
 		rows = slices.DeleteFunc(rows, func(k result.KernelRow) bool { return k.Kind != allRanks })
@@ -168,7 +170,8 @@ func kernelsTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// overRanksCell shows the spread of a kernel over ranks; a kernel of a single rank sorts highest.
+// overRanksCell shows the spread of a kernel's time over ranks. A kernel that only one rank runs has the highest sort
+// key.
 func overRanksCell(k *result.KernelRow) cell {
 	if k.Only != "" {
 		return cell{text: "only " + columns.Clean(k.Only), num: math.MaxFloat64}
@@ -176,14 +179,15 @@ func overRanksCell(k *result.KernelRow) cell {
 	return excessCell(k.Spread)
 }
 
-// spanCell stores a kernel's durations as logarithms, since they differ by orders of magnitude.
+// spanCell returns a cell with the logarithms of a kernel's durations, since the durations differ by orders of
+// magnitude.
 func spanCell(k *result.KernelRow) cell {
 	log := func(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
 	full := fmt.Sprintf("min %s, median %s, p99 %s, max %s", metric.Duration(k.Min), metric.Duration(k.Median), metric.Duration(k.P99), metric.Duration(k.Max))
 	return cell{full: full, num: float64(k.Median), span: &span{log(k.Min), log(k.Median), log(k.P99), log(k.Max)}}
 }
 
-// scaleSpans brings all spans of column col to 0…1.
+// scaleSpans scales the values of all spans in column col to the range 0 to 1.
 func scaleSpans(rows [][]cell, col int) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, row := range rows {

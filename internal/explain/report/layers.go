@@ -9,16 +9,16 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// The layer-wise view: three tables, for captures with layer-wise markers.
+// This file has the three tables of the layer-wise view, for captures with layer-wise markers.
 
-// onDevice reports whether the report has GPU work; otherwise host time is shown.
+// onDevice reports whether the report has GPU work. If it has none, the tables show host time.
 func onDevice(r *result.Report) bool {
 	return slices.ContainsFunc(r.Layers.Totals, func(t result.LayerTotal) bool { return t.GPU > 0 })
 }
 
 const layersOnHost = "No GPU work was recorded: these are lengths of markers on the host, per step and rank, including nested ones."
 
-// cellIf returns c, or a dash unless shown.
+// cellIf returns c if shown is set, and a dash otherwise.
 func cellIf(shown bool, c cell) cell {
 	if !shown {
 		return cell{text: dash, num: -1}
@@ -58,14 +58,14 @@ func layerTotalsTable(r *result.Report) *table {
 	return t
 }
 
-// graphWays are the ways to find the layers of replayed graphs.
+// graphWays describes the methods by which the layers of replayed graphs are found.
 var graphWays = map[string]string{
 	result.GraphsAligned: "by alignment with steps launched kernel by kernel",
 	result.GraphsMotif:   "by the repeated block, numbered from the first",
 	result.GraphsNode:    "by the numbers of nodes, as in other replays",
 }
 
-// cutEach keeps the longest rows of each step kind, in their original order.
+// cutEach keeps the rows with the longest times of each step kind, in their original order.
 func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64), noun string) ([]T, string) {
 	if limit <= 0 || len(rows) <= limit {
 		return rows, ""
@@ -190,12 +190,13 @@ func elementsCell(n int64) cell {
 	return countCell(n)
 }
 
-// shareIf shows a share, or a dash if it is 0: there is no total, as for host time outside steps.
+// shareIf shows a share, or a dash if the share is 0. A share is 0 if there is no total, as for host time outside
+// steps.
 func shareIf(f float64) cell { return cellIf(finite(f) > 0, shareCell(f)) }
 
 func spreadCell(slowest int, spread float64) cell { return cellIf(slowest >= 0, excessCell(spread)) }
 
-// slowestCell names the slowest rank only if it differs from the others.
+// slowestCell names the slowest rank only if its time differs from the times of the other ranks.
 func slowestCell(r *result.Report, slowest int, spread float64) cell {
 	if slowest < 0 || finite(spread) < 0.02 {
 		return cell{text: dash, num: -1}

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Markdown writes r for GitHub and GitLab: findings and the first tables open, the others folded, so that a comment on a
-// merge request stays short.
+// Markdown writes r for GitHub and GitLab. The findings and the first tables are shown open. The other tables are
+// folded, so that a comment on a merge request stays short.
 func Markdown(w io.Writer, r *result.Report, o Options) error {
 	b := bufio.NewWriter(w)
 	title := "Analysis"
@@ -136,11 +136,11 @@ var markdownEscapes = strings.NewReplacer(
 	`&`, `&amp;`, `<`, `&lt;`, `>`, `&gt;`,
 )
 
-// escapeMarkdown escapes text, also for table cells.
+// escapeMarkdown escapes text so that it can be used in Markdown, including table cells.
 func escapeMarkdown(s string) string { return markdownEscapes.Replace(columns.Clean(s)) }
 
-// codeSpan returns s as a code span. In a table a pipe ends the cell even inside a code span, unless a backslash precedes
-// it (GFM, section 4.10); the span then shows only the pipe.
+// codeSpan returns s as a code span. In a table, a pipe ends the cell even inside a code span. A backslash before the
+// pipe prevents this and is not shown (GFM, section 4.10).
 func codeSpan(s string, cell bool) string {
 	s = columns.Clean(s)
 	if s == "" {

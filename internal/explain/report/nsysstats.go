@@ -24,7 +24,7 @@ func StatsCSV(w io.Writer, s nsysdb.Summary) error {
 	if err := out.Write(head); err != nil {
 		return err
 	}
-	whole := max(s.Total(), 1) // copies of no bytes
+	whole := max(s.Total(), 1) // all copies may have 0 bytes
 	figure := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 	count := func(v int64) string { return strconv.FormatInt(v, 10) }
 	for _, r := range s.Rows {
@@ -39,7 +39,7 @@ func StatsCSV(w io.Writer, s nsysdb.Summary) error {
 	return out.Error()
 }
 
-// StatsText writes at most top rows of a summary for a terminal; 0 means all.
+// StatsText writes the first top rows of a summary for a terminal. If top is 0, it writes all rows.
 func StatsText(w io.Writer, s nsysdb.Summary, top int) error {
 	rows := s.Rows
 	title := s.Report

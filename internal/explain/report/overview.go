@@ -7,12 +7,13 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Overview is the start page of a report in the viewer: findings in words with their places as numbers, and the data of the
-// plots over steps. Texts are clean; times are nanoseconds since Source.StartNS.
+// Overview is the start page of a report in the viewer. It contains the findings in words, their positions in the
+// timeline as numbers, and the data of the plots over steps. Texts contain no control characters. Times are nanoseconds
+// since Source.StartNS.
 type Overview struct {
 	Title    string            `json:"title"`
 	Verdict  string            `json:"verdict"`
-	Caveat   string            `json:"caveat"` // gaps of the capture; "" if it is complete
+	Caveat   string            `json:"caveat"` // gaps of the capture; "" if the capture is complete
 	Head     []string          `json:"head"`   // description of the capture
 	Findings []OverviewFinding `json:"findings"`
 	Says     []string          `json:"says"` // detectable lateness, significance, profiler overhead
@@ -22,7 +23,7 @@ type Overview struct {
 	LeftOut  []string          `json:"left_out"`
 }
 
-// OverviewFinding is a finding with its place in the timeline.
+// OverviewFinding is a finding with its position in the timeline.
 type OverviewFinding struct {
 	ID       string          `json:"id"`
 	Severity string          `json:"severity"`
@@ -30,20 +31,21 @@ type OverviewFinding struct {
 	Title    string          `json:"title"`
 	Cause    string          `json:"cause"`
 	Passing  bool            `json:"passing"`
-	Steps    string          `json:"steps"` // in words; "" if it is not about steps
+	Steps    string          `json:"steps"` // steps in words; "" if the finding is not about steps
 	Ranks    []int           `json:"ranks"`
 	Evidence []OverviewProof `json:"evidence"`
 	Next     []string        `json:"next"`
 	Guide    string          `json:"guide"`
-	At       *Place          `json:"at"` // null if it has no place in time
+	At       *Place          `json:"at"` // null if the finding has no position in time
 }
 
-// OverviewProof is a piece of evidence. Name is the full name of its kernel, op or frame, "" if it has none.
+// OverviewProof is a piece of evidence. Name is the full name of the kernel, op or frame, or "" if the evidence is not
+// about one.
 type OverviewProof struct {
 	Text  string `json:"text"`
 	Short string `json:"short"` // the name as shown after the text
 	Name  string `json:"name"`
-	At    *Place `json:"at"` // null: the place of the finding
+	At    *Place `json:"at"` // null: same position as the finding
 }
 
 // Place is a step on a rank, with the time range around it.
@@ -54,17 +56,17 @@ type Place struct {
 	To   int64 `json:"t1"`
 }
 
-// OverviewTime is the breakdown of the time of one rank's steps of a kind.
+// OverviewTime is the breakdown of the time of the steps of one rank and one kind.
 type OverviewTime struct {
-	Rank  int     `json:"rank"` // -1: all
+	Rank  int     `json:"rank"` // -1: all ranks
 	Kind  string  `json:"kind"` // "all": every kind
 	Steps int     `json:"steps"`
 	Per   int64   `json:"per_step_ns"`
 	Total int64   `json:"total_ns"`
-	Parts []int64 `json:"parts"` // ns; they sum up to Total
+	Parts []int64 `json:"parts"` // ns; the parts sum up to Total
 }
 
-// NewOverview returns the overview of r, a report returned by Plain.
+// NewOverview returns the overview of r. r must have been returned by Plain.
 func NewOverview(r *result.Report) *Overview {
 	o := &Overview{
 		Title: "Capture", Verdict: answer(r), Caveat: caveat(&r.Source), Head: headline(r), Findings: []OverviewFinding{},
@@ -114,14 +116,15 @@ func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
 	return out
 }
 
-// placeOf returns the place of a step on a rank, with a margin of a tenth; nil if there is no such step.
+// placeOf returns the position of a step on a rank, with a margin of a tenth of its length. It returns nil if the rank
+// has no such step.
 func placeOf(r *result.Report, step, rank int) *Place {
 	at := slices.IndexFunc(r.Steps, func(s result.Step) bool { return s.Step == step })
 	if at < 0 || len(r.Steps[at].Ranks) == 0 {
 		return nil
 	}
-	// The ranks of a step run at about the same time, with hosts ahead of GPUs. Independent replicas may have a step of the
-	// same number at any other time; they are left out.
+	// The ranks run a step at about the same time, with the hosts ahead of the GPUs. Independent replicas may run a
+	// step of the same number at any other time, so their ranks are left out.
 	ranks := r.Steps[at].Ranks
 	own := ranks[max(slices.IndexFunc(ranks, func(sr result.StepRank) bool { return sr.Rank == rank }), 0)]
 	from, to := own.Start, own.Start+own.Period
@@ -134,7 +137,7 @@ func placeOf(r *result.Report, step, rank int) *Place {
 	return &Place{Step: step, Rank: rank, From: from - margin, To: to + margin}
 }
 
-// times fills in the rows over all ranks and of each rank, with idle time by cause.
+// times fills in one row for all ranks and one row for each rank, with idle time split by cause.
 func (o *Overview) times(r *result.Report) {
 	o.Parts = append([]string{}, timeSegments[:len(timeSegments)-1]...)
 	for _, p := range idleParts(&result.Idle{}) {

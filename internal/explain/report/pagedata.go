@@ -7,8 +7,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// pageData is the data of the page's plots. Per-step figures are columns of numbers, rank after rank, and neighbouring steps
-// share a column until ranks × columns fit the page: 64 ranks × 2,000 steps as JSON objects would be 60 MB.
+// pageData is the data of the page's plots. Per-step figures are stored as arrays of numbers, one rank after another.
+// Neighbouring steps share a column if necessary, so that ranks × columns fit the page. (As JSON objects, 64 ranks ×
+// 2,000 steps would take 60 MB.)
 type pageData struct {
 	Ranks    []string      `json:"ranks"`
 	Kinds    []string      `json:"kinds"`
@@ -27,21 +28,21 @@ type pageFinding struct {
 	Last     int    `json:"last"`
 }
 
-// grid holds one column per bucket of steps. The arrays of cells are flat, in ns, with the cell of rank r and column c at
-// r·Cols + c; a rank that lacks the step has -1 in Parts and 0 in the others.
+// grid holds one column per bucket of steps. The arrays of cells are flat and in ns. The cell of rank r and column c
+// has the index r·Cols + c. If a rank lacks the step, its cell is -1 in Parts and 0 in the other arrays.
 type grid struct {
 	Bucket int     `json:"bucket"` // steps per column
 	Cols   int     `json:"cols"`
 	First  []int   `json:"first"` // first step of each column
 	Last   []int   `json:"last"`
-	Kind   []int   `json:"kind"` // index into Kinds, -1: several
-	Slow   []int   `json:"slow"` // slow steps in the column
+	Kind   []int   `json:"kind"` // index into Kinds; -1: several kinds
+	Slow   []int   `json:"slow"` // number of slow steps in the column
 	Batch  []int   `json:"batch"`
 	Tokens []int   `json:"tokens"`
-	Parts  []part  `json:"parts"` // means over the column's steps; they sum up to the total
-	Wait   []int64 `json:"wait"`  // the longest of the column
-	// Work and Host are the excess of own compute and host gap over the median of the step's ranks; in a column of several
-	// steps the value furthest from 0.
+	Parts  []part  `json:"parts"` // means over the column's steps; the parts sum up to the total
+	Wait   []int64 `json:"wait"`  // longest wait in the column
+	// Work and Host are the excess of a rank's own compute and host gap over the median of the step's ranks. In a
+	// column of several steps, they are the value that is furthest from 0.
 	Work []int64 `json:"work"`
 	Host []int64 `json:"host"`
 }
@@ -51,12 +52,12 @@ type part struct {
 	NS   []int64 `json:"ns"`
 }
 
-// lengths are step durations over time, on the slowest rank; in long captures only the longest of each kind in a run of
-// steps.
+// lengths are step durations over time, each on the slowest rank. In long captures, they contain only the longest step
+// of each kind in a run of consecutive steps.
 type lengths struct {
-	Every int     `json:"every"` // 1: every step is there
+	Every int     `json:"every"` // length of the runs; 1: every step is included
 	Step  []int   `json:"step"`
-	At    []int64 `json:"at"` // start, ns since the capture's start
+	At    []int64 `json:"at"` // start of the step, ns since the capture's start
 	NS    []int64 `json:"ns"`
 	Kind  []int   `json:"kind"`
 	Slow  []int   `json:"slow"`
@@ -162,7 +163,7 @@ func newGrid(steps []result.Step, kinds []string, ranks, cells int) grid {
 	return g
 }
 
-// add puts one step into column c; seen counts the steps of each cell.
+// add adds one step to column c. seen counts the steps that each cell contains.
 func (g *grid) add(s *result.Step, c int, seen []int64) {
 	work, host := make([]int64, 0, len(s.Ranks)), make([]int64, 0, len(s.Ranks))
 	for i := range s.Ranks {
@@ -187,7 +188,8 @@ func (g *grid) add(s *result.Step, c int, seen []int64) {
 	}
 }
 
-// lowerMedian returns the lower of the two middle values: of two ranks, the higher then exceeds the lower.
+// lowerMedian returns the median, or the lower of the two middle values. With two ranks, the larger value thus exceeds
+// the median.
 func lowerMedian(x []int64) int64 {
 	if len(x) == 0 {
 		return 0
@@ -196,7 +198,7 @@ func lowerMedian(x []int64) int64 {
 	return x[(len(x)-1)/2]
 }
 
-// further returns the value further from 0.
+// further returns the one of a and b that is further from 0.
 func further(a, b int64) int64 {
 	if max(b, -b) > max(a, -a) {
 		return b

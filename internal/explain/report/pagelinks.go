@@ -10,17 +10,17 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Findings link to rows of the page's tables, cells of its maps, and the trace. Links are found by kinds, names and
-// numbers, never by words of a sentence, and lead only to elements that the page has.
+// Findings link to rows of the page's tables, to cells of the page's heat maps, and to the trace. Links are found by
+// kinds, names and numbers, never by the words of a sentence. They lead only to elements that the page contains.
 
 // pageFound is a finding with its links.
 type pageFound struct {
 	*result.Finding
 	Heading  string
-	Chips    []pageLink // its ranks and steps
+	Chips    []pageLink // the ranks and steps of the finding
 	Evidence []pageProof
 	See      []pageLink
-	Open     string // the command that shows it in Perfetto; "" if it has no place there
+	Open     string // command that shows the finding in Perfetto; "": it has no position there
 }
 
 type pageProof struct {
@@ -28,14 +28,14 @@ type pageProof struct {
 	See              []pageLink
 }
 
-// pageLink is a link to an element of the page, or plain text if Href is "". Step and Rank are marked in the plots, -1
-// marks nothing.
+// pageLink is a link to an element of the page, or plain text if Href is "". Following the link marks Step and Rank in
+// the plots; -1 marks nothing.
 type pageLink struct {
 	Text, Href string
 	Step, Rank int
 }
 
-// find adds the findings with their links, and gives an id to each row that is linked to.
+// find adds the findings with their links, and assigns an id to each row to which a link leads.
 func (p *page) find(r *result.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -99,7 +99,7 @@ func (p *page) find(r *result.Report) {
 	}
 }
 
-// proof returns a piece of evidence with links to the rows of its name, gap and step.
+// proof returns a piece of evidence with links to the table rows of its name, its gap and its step.
 func (p *page) proof(r *result.Report, e *result.Evidence, f *result.Finding) (out pageProof) {
 	out.Text, out.Name = proof(e)
 	name := columns.Clean(Words(e.Name))
@@ -122,7 +122,8 @@ func (p *page) proof(r *result.Report, e *result.Evidence, f *result.Finding) (o
 	return out
 }
 
-// gap returns the link to the idle gap that e is about: a gap of its step and of exactly its length. "" if there is none.
+// gap returns the link to the idle gap that e is about: a gap in the same step that has exactly the length that e
+// states. It returns "" if there is no such gap.
 func (p *page) gap(r *result.Report, e *result.Evidence) string {
 	for i := range r.Gaps {
 		if g := &r.Gaps[i]; e.Unit == "ns" && g.Step == e.Step && float64(g.Dur) == e.Value {
@@ -132,8 +133,8 @@ func (p *page) gap(r *result.Report, e *result.Evidence) string {
 	return ""
 }
 
-// row returns the link to the first row of a table with the wanted cells, given as pairs of column and text; "" if no row
-// matches. Without pairs it returns the link to the table.
+// row returns the link to the first row of a table that has the wanted cells. want holds pairs of column and text. row
+// returns "" if no row matches, and the link to the table if there are no pairs.
 func (p *page) row(table string, want ...string) string {
 	if len(want) == 0 && slices.ContainsFunc(p.Tables, func(t pageTable) bool { return t.ID == table }) {
 		return "#" + table
@@ -148,7 +149,8 @@ func (p *page) row(table string, want ...string) string {
 	})
 }
 
-// where returns the link to the first row of a table that is accepts, and gives that row an id; "" if there is none.
+// where returns the link to the first row of a table for which is returns true, and assigns an id to that row. It
+// returns "" if there is no such row.
 func (p *page) where(table string, is func(cell func(column string) pageCell) bool) string {
 	at := slices.IndexFunc(p.Tables, func(t pageTable) bool { return t.ID == table })
 	if at < 0 {
@@ -184,10 +186,10 @@ func kindOf(r *result.Report, f *result.Finding) string {
 	return f.Worth.Kind
 }
 
-// openCommand returns the command that opens a capture in Perfetto; "" if its files are unknown.
+// openCommand returns the command that opens a capture in Perfetto, or "" if the files of the capture are unknown.
 func openCommand(s *result.Source) string { return Command(s, "trace", "open") }
 
-// Command returns the command line of a verb for a capture; "" if its files are unknown.
+// Command returns the command line of a verb for a capture, or "" if the files of the capture are unknown.
 func Command(s *result.Source, verb ...string) string {
 	words := append([]string{"stepscope"}, verb...)
 	named := len(words)

@@ -19,10 +19,10 @@ var pathCauses = map[string]string{
 	result.PathGap:      "unexplained",
 }
 
-// someGaps is the share of gaps in a critical path from which on the lead mentions them.
+// someGaps is the minimum share of gaps in a critical path at which the lead mentions gaps.
 const someGaps = 0.05
 
-// pathLayersTable returns the critical path by layer, if layers are known.
+// pathLayersTable returns the table of the critical path by layer. It is empty if the layers are unknown.
 func pathLayersTable(r *result.Report, limit int) *table {
 	p := &r.Path
 	t := &table{

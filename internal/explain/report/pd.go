@@ -10,7 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Prefill-decode disaggregation: the two sides of a system, the transfers between them, and the side that limits it.
+// This file reports on prefill-decode disaggregation: the two sides of a system, the transfers between the sides, and
+// the side that limits the system.
 
 const pdTitle = "Prefill-decode disaggregation"
 
@@ -40,7 +41,7 @@ func PDMarkdown(w io.Writer, pd *result.PD, o Options) error {
 	return b.Flush()
 }
 
-// PDHTML writes pd as one self-contained page. others are the servers' own pages.
+// PDHTML writes pd as one self-contained page. others are the pages of the individual servers.
 func PDHTML(w io.Writer, pd *result.PD, others []Page) error {
 	clean := Plain(pd)
 	r := &result.Report{Findings: clean.Findings}
@@ -73,7 +74,7 @@ func pdSections(pd *result.PD, limit int) (out []*table) {
 	return out
 }
 
-// eachServer calls f with each server, and before them with the whole side if it has several.
+// eachServer calls f with each server. If a side has several servers, it first calls f with the whole side.
 func eachServer(pd *result.PD, f func(role string, s *result.PDServer)) {
 	for _, side := range []struct {
 		role string

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// rankName returns the label of a rank index; indices outside the report's ranks are shown as numbers.
+// rankName returns the label of the rank with index i. An index outside the report's ranks is returned as a number.
 func rankName(r *result.Report, i int) string {
 	if i >= 0 && i < len(r.Source.Ranks) {
 		return r.Source.Ranks[i]
@@ -69,7 +69,7 @@ func ranksTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// ranksLead describes the table and the accuracy of its clock comparisons.
+// ranksLead describes the table of ranks and the accuracy of the clock comparisons in the table.
 func ranksLead(r *result.Report) string {
 	lead := "Medians over steps. A late rank waits little itself and makes the others wait."
 	if clocks := Words(r.Source.Clocks); clocks != "" && len(r.Ranks) > 1 {

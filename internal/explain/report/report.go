@@ -1,8 +1,8 @@
 // Package report renders a result.Report as text for a terminal, Markdown for a merge request, JSON, and one
 // self-contained HTML page.
 //
-// Text, Markdown and HTML render the same tables (table.go), so a figure reads the same everywhere. Numbers get their units
-// here, through package metric, and nowhere before.
+// Text, Markdown and HTML render the same tables (table.go), so a figure has the same form in all outputs. Only this
+// package adds units to numbers, through package metric.
 package report
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Options controls the amount and form of output. The zero value suits a log file.
+// Options controls the amount and the form of the output. The zero value is suitable for a log file.
 type Options struct {
-	Width int  // columns of the terminal; 0 means 100
+	Width int  // width of the terminal in columns; 0 means 100
 	Color bool // ANSI colours (Text only)
 	Top   int  // rows per table; 0 means 10
 	All   bool // all rows, all evidence
 	// Layers requests all rows of the layer-wise tables.
 	Layers bool
-	// Full requests all tables, Tables those with these names (Text only); All implies Full.
+	// Full requests all tables, Tables only the tables with these names (Text only). All implies Full.
 	Full   bool
 	Tables []string
 }
@@ -31,7 +31,7 @@ var TableNames = []string{
 	"gaps", "ops", "frames", "launches", "memory", "notes",
 }
 
-// choose returns the requested tables and the names of the others.
+// choose returns the requested tables and the names of the other tables.
 func (o Options) choose(all []*table) (shown []*table, other []string) {
 	for _, t := range all {
 		of := strings.HasPrefix(t.id, "layer") || t.id == "modules"
@@ -51,7 +51,7 @@ func (o Options) width() int {
 	return max(o.Width, 40)
 }
 
-// rows returns the row limit of a table; 0 means no limit.
+// rows returns the maximum number of rows of a table; 0 means no limit.
 func (o Options) rows() int {
 	if o.All {
 		return 0
@@ -62,7 +62,7 @@ func (o Options) rows() int {
 	return o.Top
 }
 
-// allRanks is the label of rows that sum over ranks, and the kind of rows that cover all steps.
+// allRanks is the label of rows that sum over all ranks, and the step kind of rows that cover all steps.
 const allRanks = "all"
 
 // sections returns the non-empty tables of a report, in order.

@@ -4,10 +4,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// stagesTable returns the table of the stages of a diffusion pipeline, in the order they run.
+// stagesTable returns the table of the stages of a diffusion pipeline, in the order in which the stages run.
 func stagesTable(r *result.Report, limit int) *table {
 	if limit > 0 {
-		limit = max(limit, 2*pipelineStages) // two ranks of a whole pipeline
+		limit = max(limit, 2*pipelineStages) // show at least two ranks with all stages of a pipeline
 	}
 	rows, omitted := cut(r.Stages, limit, " rows, in order")
 	t := &table{

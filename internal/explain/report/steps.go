@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// mean returns the time of a step, the mean over its ranks, and the period of the slowest.
+// mean is the time of a step: the mean over the step's ranks, and the period of the slowest rank.
 type mean struct {
 	period, cpu, total, hostGap int64
 	kernels                     int
@@ -44,8 +44,8 @@ func meanOf(s *result.Step) mean {
 	return m
 }
 
-// excerpt returns the ascending indices of at most 2×limit steps: the first and last ones, the starts of findings, and
-// the slowest of the slow ones.
+// excerpt returns the indices of at most 2×limit steps, in ascending order: the first and last steps, the first steps
+// of findings, and the slowest steps.
 func excerpt(r *result.Report, limit int) []int {
 	n := len(r.Steps)
 	if limit <= 0 || n <= 2*limit {
@@ -115,7 +115,7 @@ func stepsTable(r *result.Report, limit int) *table {
 	gpu := func(c cell) cell { return cellIf(device, c) }
 	for _, i := range idx {
 		s := &r.Steps[i]
-		if limit > 0 && limit < pageRows && i > last+1 && last >= 0 { // a hole in the excerpt
+		if limit > 0 && limit < pageRows && i > last+1 && last >= 0 { // the excerpt omits the steps between last and i
 			hole := make([]cell, len(t.cols))
 			hole[0] = cell{text: "⋮"}
 			t.rows = append(t.rows, hole)

@@ -31,19 +31,19 @@ type SweepFigure struct{ Name, Unit string } // ns, 1/s, share, count
 // SweepJob is a job of a sweep.
 type SweepJob struct {
 	Name    string
-	Values  []string // one per parameter
+	Values  []string // one value per parameter
 	Outcome string
 	Failed  bool
 	Why     string
 }
 
-// SweepRole holds the figures of a role, one row per job; NaN and nil rows are unknown.
+// SweepRole holds the figures of a role, one row per job. NaN and a nil row mean that the figures are unknown.
 type SweepRole struct {
 	Name string
 	Rows [][]float64
 }
 
-// value returns a figure of a job, and whether it is known.
+// value returns a figure of a job, and whether the figure is known.
 func (r *SweepRole) value(job, figure int) (float64, bool) {
 	if job >= len(r.Rows) || figure >= len(r.Rows[job]) || math.IsNaN(r.Rows[job][figure]) {
 		return 0, false
@@ -51,7 +51,7 @@ func (r *SweepRole) value(job, figure int) (float64, bool) {
 	return r.Rows[job][figure], true
 }
 
-// sweepDrops are the columns to drop first to save space.
+// sweepDrops are the columns that are dropped first to save space. The column with the highest number is dropped first.
 var sweepDrops = map[string]int{"ITL": 5, "steps": 4, "wait": 3, "TTFT p99": 2}
 
 // SweepText writes a table for each role, and the reasons of failed jobs.
@@ -68,7 +68,7 @@ func SweepText(w io.Writer, s *Sweep, o Options) error {
 	return err
 }
 
-// sweepFailures is the number of failed jobs whose reasons are shown.
+// sweepFailures is the maximum number of failed jobs whose reasons are shown.
 const sweepFailures = 10
 
 // failures returns a line for each failed job with its reason.
@@ -84,7 +84,7 @@ func (s *Sweep) failures() (lines []string) {
 	return lines
 }
 
-// tables returns one table per role, or one without figures if no job produced any.
+// tables returns one table per role. If no job produced figures, it returns one table without figures.
 func (s *Sweep) tables() (all []*table) {
 	for i := range s.Roles {
 		all = append(all, s.table(&s.Roles[i]))
@@ -141,7 +141,7 @@ func sweepText(v float64, unit string) string {
 	return bench.Unit(unit).Text(v)
 }
 
-// numbers returns the values of a parameter in all jobs; nil unless all are numbers.
+// numbers returns the values of a parameter in all jobs, or nil unless all values are numbers.
 func (s *Sweep) numbers(parameter int) []float64 {
 	out := make([]float64, len(s.Jobs))
 	for i, j := range s.Jobs {
@@ -158,7 +158,7 @@ func (s *Sweep) numbers(parameter int) []float64 {
 type sweepData struct {
 	Axis   string       `json:"axis"`
 	Ticks  []sweepTick  `json:"ticks"`
-	Series []string     `json:"series"` // the other parameters' values
+	Series []string     `json:"series"` // names of the series: values of the other parameters
 	Panels []sweepPanel `json:"panels"`
 }
 
@@ -172,14 +172,14 @@ type sweepPanel struct {
 	ID     string       `json:"id"`
 	Title  string       `json:"title"`
 	Unit   string       `json:"unit"`
-	Values [][]*float64 `json:"values"` // of each series, at each tick; null if unknown
+	Values [][]*float64 `json:"values"` // values of each series at each tick; null: unknown
 }
 
-// logFrom is the ratio of the largest to the smallest value from which on the axis is logarithmic.
+// logFrom is the minimum ratio of the largest to the smallest value at which the axis is logarithmic.
 const logFrom = 8
 
-// data arranges the figures over the first numeric parameter, or over the first if none is numeric. A figure that no job
-// has gets no panel.
+// data arranges the figures over the first numeric parameter, or over the first parameter if none is numeric. A figure
+// that no job has gets no panel.
 func (s *Sweep) data() *sweepData {
 	d := &sweepData{Ticks: []sweepTick{}, Series: []string{}, Panels: []sweepPanel{}}
 	if len(s.Parameters) == 0 || len(s.Jobs) == 0 {
@@ -229,8 +229,8 @@ func (s *Sweep) data() *sweepData {
 	return d
 }
 
-// ticks returns the values of a parameter with their positions: numbers on a linear scale, or a logarithmic one if they
-// span several magnitudes; other values in order of appearance.
+// ticks returns the values of a parameter with their positions on the axis. Numbers have a linear scale, or a
+// logarithmic scale if they span several magnitudes. Other values are placed in order of appearance.
 func (s *Sweep) ticks(parameter int) (all []sweepTick) {
 	numbers := s.numbers(parameter)
 	if numbers == nil {

@@ -9,16 +9,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// A table is the content of a table, independent of its output format.
+// A table is the content of a table, independent of the output format.
 type table struct {
-	id    string // unique in the report; the HTML anchor
+	id    string // unique in the report; used as the HTML anchor
 	title string
 	lead  string // explains the figures where column names do not
 	cols  []column
 	rows  [][]cell
-	// omitted describes the rows that were left out, such as "10 of 64, by total time"; "" if none were.
+	// omitted describes the rows that were left out, such as "10 of 64, by total time". It is "" if no rows were left
+	// out.
 	omitted string
-	legend  []string // segment names of its bars, in order
+	legend  []string // segment names of the bars, in order
 }
 
 type column struct {
@@ -26,13 +27,13 @@ type column struct {
 	help  string // the tooltip
 	right bool   // numbers
 	flex  bool   // text that may be shortened to save space
-	min   int    // of flex: columns are dropped before it gets shorter than this
-	tail  bool   // of flex: its end matters most, as in the path of a module
-	wrap  bool   // of flex: wraps instead
-	code  bool   // names of kernels, ops, files
+	min   int    // of flex: columns are dropped before the text becomes shorter than this
+	tail  bool   // of flex: the end of the text matters most, as in the path of a module
+	wrap  bool   // of flex: the text is wrapped instead of shortened
+	code  bool   // the column has names of kernels, ops or files
 	bar   bool   // cells hold segments, not text
-	page  bool   // only in HTML
-	// drop > 0: the column may be dropped to save space, the highest first.
+	page  bool   // the column is shown only in HTML
+	// drop > 0: the column may be dropped to save space. The column with the highest value is dropped first.
 	drop int
 }
 
@@ -40,7 +41,7 @@ type column struct {
 type cell struct {
 	text string
 	full string  // the unshortened name; "" if text is not shortened
-	num  float64 // sort key of numbers
+	num  float64 // sort key of a number
 	bar  []segment
 	span *span
 }
@@ -51,7 +52,7 @@ type segment struct {
 	Frac float64
 }
 
-// A span is the spread of a sample, on a scale common to its column.
+// A span is the spread of a sample, on a scale that all spans of a column share.
 type span struct{ Min, Median, P99, Max float64 }
 
 const dash = "–" // unknown, or not applicable
@@ -83,7 +84,7 @@ func bytesCell(n int64) cell {
 	return cell{text: metric.Bytes(n), num: float64(n)}
 }
 
-// countCell shows a count, negative ones as unknown.
+// countCell shows a count. A negative count is shown as unknown.
 func countCell[T ~int | ~int64](n T) cell {
 	if n < 0 {
 		return cell{text: dash, num: -1}
@@ -94,7 +95,7 @@ func countCell[T ~int | ~int64](n T) cell {
 // shareCell shows a fraction, always with one decimal, so that decimal points align.
 func shareCell(f float64) cell { return cell{text: share(f), num: finite(f)} }
 
-// excessCell shows an excess as a percentage, from tenfold on as a factor: "12.3 %", "×40".
+// excessCell shows an excess as a percentage, such as "12.3 %". From tenfold on, it shows a factor, such as "×40".
 func excessCell(f float64) cell {
 	c := shareCell(f)
 	if c.num >= 9 {
@@ -105,7 +106,7 @@ func excessCell(f float64) cell {
 
 func share(f float64) string { return metric.Tenths(finite(f)) }
 
-// rateCell shows a positive number with three digits, in the unit of the column's name. 0 means unknown.
+// rateCell shows a positive number with three digits. The unit is in the name of the column. 0 means unknown.
 func rateCell(v float64) cell {
 	if v = finite(v); v <= 0 {
 		return cell{text: dash, num: -1}
@@ -124,7 +125,7 @@ func barCell(segs ...segment) cell {
 	return c
 }
 
-// ratio returns a/b, and 0 for b = 0.
+// ratio returns a/b, or 0 if b = 0.
 func ratio[A, B metric.Number](a A, b B) float64 {
 	if b == 0 {
 		return 0
@@ -150,7 +151,7 @@ func (t *table) prune() {
 	})
 }
 
-// take keeps the columns idx, in this order.
+// take keeps only the columns with the indices idx, in the order of idx.
 func (t *table) take(idx []int) {
 	pick := func(row []cell) []cell {
 		out := make([]cell, len(idx))
@@ -170,14 +171,14 @@ func (t *table) take(idx []int) {
 	t.cols, t.rows = cols, rows
 }
 
-// ranked returns a copy of rows with the largest first, cut to limit.
+// ranked returns a copy of rows, sorted by descending value and cut to limit rows.
 func ranked[T any](rows []T, limit int, order string, by func(*T) float64) ([]T, string) {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b T) int { return cmp.Compare(by(&b), by(&a)) })
 	return cut(rows, limit, order)
 }
 
-// largest returns the largest value of a row, which is the scale of bars.
+// largest returns the largest value of all rows, which sets the scale of the bars.
 func largest[T any](rows []T, of func(*T) float64) (most float64) {
 	for i := range rows {
 		most = max(most, finite(of(&rows[i])))
@@ -185,7 +186,7 @@ func largest[T any](rows []T, of func(*T) float64) (most float64) {
 	return most
 }
 
-// cut returns the first limit rows (0: all) and a description of the omission.
+// cut returns the first limit rows (0: all rows) and a description of the omitted rows.
 func cut[T any](rows []T, limit int, order string) ([]T, string) {
 	if limit <= 0 || len(rows) <= limit {
 		return rows, ""

@@ -9,10 +9,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// firstEvidence is the number of evidence lines a finding shows without --all.
+// firstEvidence is the number of evidence lines that a finding shows without --all.
 const firstEvidence = 4
 
-// evidenceOf returns the number of evidence lines on a terminal, where the answer should fit one screen.
+// evidenceOf returns the number of evidence lines that a finding shows on a terminal. It is small, since the whole
+// answer should fit on one screen.
 func evidenceOf(i int, f *result.Finding) int {
 	switch {
 	case f.Severity != "high" && f.Severity != "medium":
@@ -23,7 +24,8 @@ func evidenceOf(i int, f *result.Finding) int {
 	return 1
 }
 
-// Text writes r for a terminal: the verdict and the findings, then the requested tables or the names of all.
+// Text writes r for a terminal: the verdict and the findings, then the requested tables, or the names of all tables if
+// none are requested.
 func Text(w io.Writer, r *result.Report, o Options) error {
 	tables := sections(r, o.rows(), o.Layers)
 	shown, other := o.choose(tables)
@@ -41,7 +43,7 @@ func Text(w io.Writer, r *result.Report, o Options) error {
 	return b.Flush()
 }
 
-// Findings writes Text without its tables.
+// Findings writes the same as Text, but without the tables.
 func Findings(w io.Writer, r *result.Report, o Options) error {
 	return text(w, r, o, nil)
 }
@@ -100,7 +102,7 @@ func (t *textWriter) head(r *result.Report) {
 	t.line("")
 }
 
-// background writes the summary of GPU time, and how far the findings can be trusted.
+// background writes the summary of GPU time and the limits of the findings' reliability.
 func (t *textWriter) background(r *result.Report) {
 	all, trust := overall(r), confidence(r)
 	if all != nil || trust != "" {
@@ -127,12 +129,12 @@ func (t *textWriter) background(r *result.Report) {
 
 func (t *textWriter) findings(r *result.Report) {
 	if len(r.Findings) == 0 {
-		if answer(r) == "" { // otherwise the verdict states it
+		if answer(r) == "" { // if there is a verdict, it states that there are no findings
 			t.line(noFindings)
 		}
 		return
 	}
-	const mark = 8 // columns of the severity
+	const mark = 8 // width of the severity in columns
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		c := cost(f)

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	gutter  = 2  // columns between two cells
-	minFlex = 12 // a shortened name keeps at least this much
+	gutter  = 2  // number of blank columns between two cells
+	minFlex = 12 // minimum width of a shortened name
 	minBar  = 8
 	maxBar  = 28
 )
 
-// render returns the table as lines no wider than width. Names are shortened first, then columns dropped in the order of
-// drop.
+// render returns the table as lines no wider than width. To fit the width, names are shortened first; then columns are
+// dropped in the order of column.drop.
 func (t *table) render(width int, p paint) []string {
 	t, limits := t.fit(width)
 	bar := t.barWidth(width)
@@ -46,7 +46,7 @@ func (t *table) render(width int, p paint) []string {
 	return lines
 }
 
-// below returns the table under its title, for reports that consist mainly of tables.
+// below returns the title and, under it, the table. It is used for reports that consist mainly of tables.
 func (t *table) below(o Options) string {
 	p := paint(o.Color)
 	head := "\n" + p.bold(t.title)
@@ -60,7 +60,7 @@ func (t *table) below(o Options) string {
 	return head + "\n" + strings.Join(t.render(o.width(), p), "\n") + "\n"
 }
 
-// fit returns a copy at most width wide, if possible, and the widths of its columns.
+// fit returns a copy of the table that is at most width wide, if possible, and the widths of the copy's columns.
 func (t *table) fit(width int) (*table, []int) {
 	c := &table{cols: t.cols, rows: t.rows}
 	c.drop(func(i int) bool { return t.cols[i].page })
@@ -113,8 +113,9 @@ func (t *table) widths() []int {
 	return out
 }
 
-// shorten removes over columns of width from the widest names: down to a comfortable length, or as far as necessary. ok
-// reports whether that was enough; if not, and comfort was requested, nothing changes.
+// shorten reduces the widths of the widest names by a total of over. If comfort is set, no name becomes shorter than a
+// comfortable length. ok reports whether the reduction was possible. If it was not and comfort is set, shorten changes
+// nothing.
 func (t *table) shorten(widths []int, over int, comfort bool) (limits []int, ok bool) {
 	limits = append([]int(nil), widths...)
 	for ; over > 0; over-- {
@@ -162,8 +163,8 @@ func (t *table) barWidth(width int) int {
 	return min(max(left+gutter, minBar), maxBar)
 }
 
-// shortenName cuts a part after the middle: the start of a kernel's name matters most, and its last characters
-// distinguish siblings.
+// shortenName removes a part after the middle of a name. The start of a kernel's name matters most, and the last
+// characters distinguish similar kernels.
 func shortenName(s string, width int) string {
 	if columns.Width(s) <= width || width < 2 {
 		return s
@@ -177,7 +178,7 @@ func shortenName(s string, width int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-tail:])
 }
 
-// shortenPath cuts off the start, which siblings share.
+// shortenPath removes the start of a path, which similar paths share.
 func shortenPath(s string, width int) string {
 	runes := []rune(s)
 	if columns.Width(s) <= width || width < 2 || width > len(runes) {
@@ -186,7 +187,7 @@ func shortenPath(s string, width int) string {
 	return "…" + string(runes[len(runes)-width+1:])
 }
 
-// textBar draws the segments over width columns; each cell shows the segment at its middle.
+// textBar draws the segments as a bar that is width columns wide. Each column shows the segment at the column's middle.
 func textBar(segs []segment, width int, p paint) string {
 	var b strings.Builder
 	end, from := 0.0, 0
@@ -201,7 +202,7 @@ func textBar(segs []segment, width int, p paint) string {
 	return b.String()
 }
 
-// segmentRune returns the character of a part, which distinguishes it without colour.
+// segmentRune returns the character of a segment. It distinguishes segments on a terminal without colours.
 func segmentRune(name string) string {
 	switch name {
 	case "transfer", "communication":

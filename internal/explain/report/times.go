@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// parts splits a Time into parts that sum up to its total, in ns. All waiting counts as exposed communication, since a rank
-// that waits has no work.
+// parts splits a Time into parts, in ns, that sum up to the total of the Time. All waiting counts as exposed
+// communication, since a rank that waits has no work.
 type parts struct {
 	compute, transfer, wait, copy, idle int64
 }
@@ -28,7 +28,7 @@ func (p parts) segments(total int64) []segment {
 	}
 }
 
-// idleParts returns the causes of idle time, named as in Gap.Cause.
+// idleParts returns the parts of idle time by cause. The causes have the names of Gap.Cause.
 func idleParts(i *result.Idle) []struct {
 	name string
 	ns   int64
@@ -50,7 +50,7 @@ func idleSegments(i *result.Idle, total int64) []segment {
 	return out
 }
 
-// mostly returns the largest cause of idle time with its share.
+// mostly returns the largest cause of idle time with the cause's share of all idle time.
 func mostly(t *result.Time) string {
 	if t.Idle <= 0 {
 		return ""
@@ -67,8 +67,8 @@ func mostly(t *result.Time) string {
 	return name + " " + metric.Percent(ratio(most, t.Idle))
 }
 
-// pickTimes orders the rows: all ranks by kind, then each rank over all kinds, then the rest. With a single kind the rows
-// of kind "all" are dropped.
+// pickTimes selects and orders the rows. First come the rows over all ranks, one per step kind; then the rows of each
+// rank over all kinds; then the rest. If there is only one kind, the rows of kind "all" are dropped.
 func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 	kinds := map[string]bool{}
 	for _, t := range r.Times {
@@ -98,7 +98,7 @@ func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b result.TimeRow) int { return class(&a) - class(&b) })
-	if len(ranks) == 1 { // the sum over ranks is the same
+	if len(ranks) == 1 { // with one rank, the sum over ranks equals the rank's row
 		rows = slices.DeleteFunc(rows, func(t result.TimeRow) bool { return t.Rank == allRanks })
 	}
 	if limit > 0 && len(rows) > limit {
@@ -114,8 +114,8 @@ func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 	return rows, ""
 }
 
-// perStep returns the mean length of a row's steps, in ns. The row over all ranks is a sum over them, so it is divided by
-// the steps of all ranks.
+// perStep returns the mean length of a row's steps, in ns. The row for all ranks is the sum over the ranks, so it is
+// divided by the total number of steps of all ranks.
 func perStep(r *result.Report, t *result.TimeRow) int64 {
 	if t.Rank != allRanks {
 		return int64(ratio(t.Total, t.Steps))
@@ -168,7 +168,8 @@ func timesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// idleTable splits idle time by cause. Bars are shares of a rank's whole time, so a longer bar means more idle time.
+// idleTable returns the table that splits idle time by cause. Bars show shares of a rank's whole time, so a longer bar
+// means more idle time.
 func idleTable(r *result.Report, limit int) *table {
 	rows, omitted := pickTimes(r, limit)
 	t := &table{

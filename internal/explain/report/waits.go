@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
-// Waits writes the causes of slow requests, or nothing if they are unknown.
+// Waits writes the causes of slow requests. It writes nothing if the causes are unknown.
 func Waits(w io.Writer, j *waits.Result, o Options) error {
 	if j == nil {
 		return nil
@@ -114,13 +114,13 @@ func stepsText(steps []int) string {
 // WaitPart is one part of a wait.
 type WaitPart struct {
 	Name   string `json:"name"`
-	Of     string `json:"of"` // queue, prefill, decode, wait, reply or unknown, which selects the colour
+	Of     string `json:"of"` // queue, prefill, decode, wait, reply or unknown; selects the colour
 	NS     int64  `json:"ns"`
 	More   string `json:"more"` // details
-	remedy string // recommended action if it is most of the wait
+	remedy string // recommended action if this part is most of the wait
 }
 
-// WaitParts returns the parts of a wait that are not 0, roughly in order of time.
+// WaitParts returns the parts of a wait that are not 0, approximately in the order in which they occur.
 func WaitParts(w *waits.Wait) []WaitPart {
 	parts := []WaitPart{}
 	for _, p := range []WaitPart{
@@ -157,14 +157,14 @@ func queueText(w *waits.Wait) string {
 	return strings.Join(out, ", ")
 }
 
-// largestFirst returns the parts of a wait, the largest first.
+// largestFirst returns the parts of a wait in descending order of length.
 func largestFirst(w *waits.Wait) []WaitPart {
 	parts := WaitParts(w)
 	slices.SortStableFunc(parts, func(a, b WaitPart) int { return cmp.Compare(b.NS, a.NS) })
 	return parts
 }
 
-// waitText lists the parts of a wait, the largest first, without those below 3 %.
+// waitText lists the parts of a wait, the largest part first. It omits parts below 3 %.
 func waitText(w *waits.Wait) string {
 	total := w.Total()
 	var out []string
@@ -181,10 +181,10 @@ func waitText(w *waits.Wait) string {
 	return strings.Join(out, "; ")
 }
 
-// largePart is the share of a wait from which on a part is mentioned in its sentence.
+// largePart is the minimum share of a wait at which the sentence about the wait mentions a part.
 const largePart = 0.25
 
-// mainWait returns the main parts of a wait in a sentence, and recommended actions.
+// mainWait returns a sentence about the main parts of a wait, with the recommended actions.
 func mainWait(w *waits.Wait) string {
 	var of, try []string
 	for _, p := range largestFirst(w) {

@@ -1,7 +1,8 @@
 package report
 
-// wordings maps each fact key to its sentence. {name} is replaced by the fact's value of that name, {name:format} by the
-// value in one of formats, {from→to:format} by a change from one value to another.
+// wordings maps each fact key to a sentence with blanks. {name} is replaced by the fact's value of that name.
+// {name:format} is replaced by the value in one of formats. {from→to:format} is replaced by the change from one value
+// to another.
 var wordings = map[string]string{
 	// Late ranks.
 	"straggler":          "{rank} is late {when}: {why}; {cost}",

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Words returns a fact as a sentence or part of one.
+// Words returns a fact as a sentence or as a part of a sentence.
 func Words(f fact.Fact) string {
 	text, ok := wordings[f.Key]
 	if f.Key == "" || !ok {
@@ -33,7 +33,7 @@ func Words(f fact.Fact) string {
 		b.WriteString(text[from:at[0]])
 		b.WriteString(said)
 		from = at[1]
-		// An empty word takes the space after it along.
+		// If a blank is replaced by "", the space after the blank is removed, too.
 		if before := b.String(); said == "" && strings.HasPrefix(text[from:], " ") && (before == "" || strings.HasSuffix(before, " ")) {
 			from++
 		}
@@ -43,7 +43,8 @@ func Words(f fact.Fact) string {
 	return strings.TrimRight(text, " ")
 }
 
-// blank matches the places of a wording that a fact fills: {name}, {name:format}, or {from→to:format} for a change.
+// blank matches the blanks of a wording, which the values of a fact replace: {name}, {name:format}, or {from→to:format}
+// for a change.
 var blank = regexp.MustCompile(`\{\w+(→\w+)?(:\w+)?\}`)
 
 const arrow = "→"
@@ -56,7 +57,7 @@ func fromTo(from, to string) string {
 	return from + " " + arrow + " " + to
 }
 
-// formats maps the format of a blank to the function that shows a value in it.
+// formats maps the name of a format to the function that formats a value.
 var formats = map[string]func(any) string{
 	"ns":     func(v any) string { return metric.Duration(number(v)) },
 	"share":  func(v any) string { return metric.Percent(number(v)) },
@@ -90,28 +91,28 @@ var formats = map[string]func(any) string{
 		}
 		return strings.TrimRight("a "+noun, " ")
 	},
-	// The kind of steps as a subject: "decode", or "a step" where no kind is known.
+	// The kind of steps as the subject of a sentence: "decode", or "a step" if no kind is known.
 	"kind": func(v any) string {
 		if kind, _ := v.(string); kind != "" {
 			return kind
 		}
 		return "a step"
 	},
-	// A probability. Below 0.1 % the exact value means nothing.
+	// A probability. Below 0.1 %, the exact value is meaningless.
 	"chance": func(v any) string {
 		if number(v) < 0.001 {
 			return "less than 0.1 %"
 		}
 		return metric.Percent(number(v))
 	},
-	// The excess of a duration, followed by the duration it is compared with.
+	// The excess of a duration, followed by the duration with which it is compared.
 	"more": func(v any) string {
 		if by := number(v); by >= 9 {
 			return metric.Count(int64(1+by)) + " times as long as"
 		}
 		return metric.Percent(number(v)) + " longer than"
 	},
-	// A range of steps, from its first and last.
+	// A range of steps, given by the first and the last step.
 	"range": func(v any) string {
 		steps, _ := v.([]int)
 		if len(steps) == 2 && steps[0] == steps[1] {
@@ -146,7 +147,7 @@ var formats = map[string]func(any) string{
 	},
 }
 
-// about is a share without decimals, unless it is below 1 %.
+// about formats a share without decimals, unless the share is below 1 %.
 func about(share float64) string {
 	if share >= 0.01 {
 		return fmt.Sprintf("%.0f %%", 100*share)
@@ -154,7 +155,7 @@ func about(share float64) string {
 	return metric.Percent(share)
 }
 
-// rankRuns returns the first few of many ranks, with runs as "TP00 to TP04".
+// rankRuns lists the first few of many ranks. Consecutive ranks are written as "TP00 to TP04".
 func rankRuns(names []string) string {
 	runs := trace.LabelRuns(names)
 	if len(runs) > 4 {
@@ -163,7 +164,7 @@ func rankRuns(names []string) string {
 	return strings.Join(runs, ", ")
 }
 
-// plainWords shows a value that needs no unit.
+// plainWords formats a value that needs no unit.
 func plainWords(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -20,7 +20,7 @@ type Comparison struct {
 	Unlike  []fact.Fact  `json:"unlike"`
 	Refused bool         `json:"refused"`
 	Steps   []StepDiff   `json:"steps"`
-	Kernels []KernelDiff `json:"kernels"` // largest effect on the step first
+	Kernels []KernelDiff `json:"kernels"` // the kernel with the largest effect on the step first
 	// Modules compares modules of one kind in all layers, if both captures have layer-wise markers. The module with the
 	// largest effect on the step is the first.
 	Modules []ModuleDiff `json:"modules"`
@@ -140,9 +140,9 @@ type Cause struct {
 	Change   string   `json:"change"`
 	Kind     string   `json:"kind"`     // kind of the finding, or "kernels" or "figure"
 	Severity string   `json:"severity"` // severity of the finding; "": not a finding
-	Finding  string   `json:"finding"`  // ID of the finding in the analysis of B, or of A if it is gone; "": not a finding
+	Finding  string   `json:"finding"`  // ID of the finding in the analysis of B (of A if gone); "": not a finding
 	Ranks    []string `json:"rank_names"`
-	First    int      `json:"first_step"` // first step, in the capture that has the cause; -1: not specific to steps
+	First    int      `json:"first_step"` // first step in the capture with the cause; -1: not specific to steps
 	Last     int      `json:"last_step"`
 	StepKind string   `json:"step_kind"` // kind of the steps that it is known to lengthen; "": unknown
 	A        int64    `json:"a_ns"`      // cost per step in A

@@ -61,7 +61,7 @@ type LayerRow struct {
 	// and parameters; 0: there are no such layers.
 	OfLike  float64 `json:"of_like"`
 	Spread  float64 `json:"rank_spread"`  // own time of the slowest rank divided by that of the fastest, minus 1
-	Slowest int     `json:"slowest_rank"` // -1: one rank
+	Slowest int     `json:"slowest_rank"` // -1: only one rank has the layer
 }
 
 // ModuleRow sums up one module of a layer over all layers of a stack, or one module outside layers.

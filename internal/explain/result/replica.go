@@ -12,7 +12,7 @@ type Replica struct {
 	// other replicas. LikeKinds is the number of such kernels. 0: none.
 	Like      float64 `json:"like"`
 	LikeKinds int     `json:"like_kinds"`
-	Held      *Held   `json:"held"` // nil: the device does not stall inside kernels, or stalls explain only part of the difference
+	Held      *Held   `json:"held"` // nil: no stalls inside kernels, or they explain only a part
 	// Cause is the reason that steps take longer: a straggler cause, CauseLoad, or "" if they do not.
 	Cause   string          `json:"cause"`
 	Kernels []ReplicaKernel `json:"kernels"` // kernels with the largest differences in device time, the largest first

@@ -51,7 +51,7 @@ type Source struct {
 	// RecordedNS is the length of the recorded part of SpanNS. It is less than SpanNS if stages were recorded at
 	// different times.
 	RecordedNS int64     `json:"recorded_ns"`
-	StepRule   string    `json:"step_rule"` // rule by which traces were cut into steps: annotations, graph launches, none
+	StepRule   string    `json:"step_rule"` // rule that cut traces into steps: annotations, graph launches, none
 	Events     int64     `json:"events"`
 	Clocks     fact.Fact `json:"clocks"` // agreement of the ranks' clocks, as far as known
 	// Within is the largest possible error of a rank's clock relative to the first rank with which it shares
@@ -79,7 +79,7 @@ type Recording struct {
 	RatioHigh float64 `json:"ratio_high"`
 	// Upper means that Outside is an upper bound, because it includes some prefill.
 	Upper bool      `json:"outside_is_upper"`
-	Added int64     `json:"added_ns"` // time that recording adds per step; 0: it need not add anything
+	Added int64     `json:"added_ns"` // time that recording certainly adds per step; 0: none is certain
 	Vague bool      `json:"vague"`    // it cannot be decided whether recording added anything
 	Says  fact.Fact `json:"text"`     // summary; "": nothing relevant
 
@@ -111,7 +111,7 @@ const (
 	CauseDevice        = "device"        // the same kernels take longer, or start late although launched in time
 	CauseHost          = "host"          // the same kernels are launched late
 	CauseCommunication = "communication" // transfers take longer
-	CauseUnknown       = "unknown"       // the same kernels start late because of host or device; launches were not recorded
+	CauseUnknown       = "unknown"       // the same kernels start late, without recorded launches: host or device
 )
 
 // Finding is one result of the analysis, with its evidence.
@@ -125,7 +125,7 @@ type Finding struct {
 	LastStep  int      `json:"last_step"`
 	Passing   bool     `json:"passing"` // transient: it ended before the capture ended
 	Cause     string   `json:"cause"`
-	Reason    string   `json:"reason"` // reason for extra work (requests, tokens, contexts, experts) or a slow device (shared); "": unknown
+	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared; "": unknown
 	// CostNSPerStep is the cost of the finding per step. For a straggler, it is the time for which other ranks wait for
 	// it, as the median over the finding's steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
@@ -177,7 +177,7 @@ type Time struct {
 	ExposedWait int64 `json:"exposed_wait_ns"`
 	IdleBy      Idle  `json:"idle_by"`
 
-	Waiting int64 `json:"-"` // part of Total in which no request was under way: idle, or receiving copies from other servers
+	Waiting int64 `json:"-"` // part of Total without a request under way: idle, or receiving copies
 }
 
 // Busy returns the time in which the device was not idle.
@@ -189,7 +189,7 @@ type Idle struct {
 	Sync     int64 `json:"sync_ns"`     // the host was blocked in a synchronisation or a blocking copy
 	Peers    int64 `json:"peers_ns"`    // the host waited for other ranks' hosts in a host collective
 	Launch   int64 `json:"launch_ns"`   // inside the launch call, and from its end to the start on the device
-	Device   int64 `json:"device_ns"`   // launched in time, started late: dependencies, gaps inside graphs, a shared GPU
+	Device   int64 `json:"device_ns"`   // launched in time, started late: dependency, gap inside a graph, shared GPU
 	Profiler int64 `json:"profiler_ns"` // the profiler's own stalls
 	Unknown  int64 `json:"unknown_ns"`  // the launch was not recorded
 	Between  int64 `json:"between_ns"`  // between steps, with no request under way as far as the trace shows
@@ -371,9 +371,9 @@ type Launch struct {
 	GraphOps    int   `json:"graph_ops"`          // number of GPU ops started by GraphCalls
 	Shorter     int   `json:"shorter_kernels"`    // number of kernels that are shorter than the call that launched them
 	ShorterTime int64 `json:"shorter_call_ns"`    // total time of the calls that launched Shorter
-	Delay       int64 `json:"delay_median_ns"`    // from the end of the call to the start on the device; negative: started before the call returned
+	Delay       int64 `json:"delay_median_ns"`    // from call end to device start; negative: before the call returned
 	Unlaunched  int   `json:"without_launch"`     // number of GPU ops without a recorded launch
-	EmptyGraphs int   `json:"graphs_without_ops"` // number of graph launches without GPU work, which is missing from the trace
+	EmptyGraphs int   `json:"graphs_without_ops"` // number of graph launches whose GPU work is missing from the trace
 }
 
 // MemorySeries is the allocator's timeline of one rank and device.

@@ -25,7 +25,7 @@ type Worth struct {
 	// Several means that the finding also covers steps of other kinds.
 	Several bool `json:"several_kinds"`
 	// Step is the median length of these steps. Without is Step minus the pseudo-median of the gains (see
-	// metric.PseudoMedian). Low and High bound Without by the confidence interval of the pseudo-median.
+	// metric.PseudoMedian). Low and High bound Without by the 90 % confidence interval of the pseudo-median.
 	Step    int64 `json:"step_ns"`
 	Without int64 `json:"without_ns"`
 	Low     int64 `json:"without_low_ns"`

@@ -129,8 +129,10 @@ var ErrVersion = errors.New("summaries of another version of stepscope: use the 
 
 // Limits on memory when reading.
 const (
-	mostBytes = 1 << 30 // maximum size of a frame, both compressed and uncompressed
-	growth    = 1 << 20 // memory allocated before more of a frame has arrived
+	mostBytes  = 256 << 20 // maximum size of a frame, both compressed and uncompressed
+	mostRatio  = 100       // of a frame's text to its compressed size, beyond leastFrame
+	leastFrame = 16 << 20
+	growth     = 1 << 20 // memory allocated before more of a frame has arrived
 )
 
 // Reader reads a stream.
@@ -201,7 +203,7 @@ func (s *Reader) frame(v any) error {
 		return noEnd(err)
 	}
 	length, k := binary.Uvarint(body.Bytes())
-	if k <= 0 || length > mostBytes {
+	if k <= 0 || length > mostBytes || length > leastFrame+mostRatio*n {
 		return damaged(fmt.Errorf("a part of %d bytes", length))
 	}
 	plain, err := s.z.DecodeAll(body.Bytes()[k:], nil)

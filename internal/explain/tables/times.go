@@ -157,7 +157,7 @@ type ledger struct {
 	cursor int64 // end of the assigned time
 }
 
-// spend assigns the time from the cursor up to to. If some kind of work is active, the time belongs to that kind;
+// spend assigns the time between the cursor and to. If some kind of work is active, the time belongs to that kind;
 // otherwise it is idle time, divided as in idle.
 func (l *ledger) spend(to int64, idle *result.Idle) {
 	for l.cursor < to {

@@ -7,17 +7,17 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Clock is the relation between the client's clock and that of a server's host. A step of a request begins after the
-// request was sent, and its first step ends before its first token arrives. Request ids therefore bound the offset of
-// the server's clock.
+// Clock describes the offset between the client's clock and the clock of a server's host. All steps of a request begin
+// after the request was sent, and the first of these steps ends before the first token arrives. Steps with request ids
+// therefore bound the offset of the server's clock.
 type Clock struct {
-	Host    string `json:"host"` // of the server; "": unknown
+	Host    string `json:"host"` // host of the server; "": unknown
 	OneHost bool   `json:"one_host"`
-	Drift   int64  `json:"drift_ns"` // of the client's wall clock over the run, corrected for
+	Drift   int64  `json:"drift_ns"` // drift of the client's wall clock over the run, which has been corrected
 	Bounded bool   `json:"bounded"`
 	Lo      int64  `json:"ahead_lo_ns"`
 	Hi      int64  `json:"ahead_hi_ns"`
-	Shift   int64  `json:"shift_ns"` // subtracted from the server's times
+	Shift   int64  `json:"shift_ns"` // time subtracted from the server's times
 	several bool   // there are several hosts
 }
 
@@ -52,7 +52,7 @@ func (j *Joined) compareClocks(client string) (clocks []Clock) {
 	return clocks
 }
 
-// ahead bounds the offset of some lanes' clock ahead of the client's.
+// ahead bounds how far the clock of the given lanes is ahead of the client's clock.
 func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 	lo, hi = math.MinInt64, math.MaxInt64
 	for i := range j.records {
@@ -65,14 +65,14 @@ func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 			if len(own) == 0 {
 				continue
 			}
-			// Its KV transfer ends before its first token.
+			// The KV transfer of a request ends before its first token arrives.
 			if m := l.moves[r.ID]; len(m) == 1 && m[0].got != 0 {
 				hi, lo = min(hi, m[0].got-j.wall(r.Sent)), max(lo, m[0].got-j.wall(r.First))
 			}
 			s := &l.steps[own[0]]
 			hi = min(hi, s.from-j.wall(r.Sent))
-			// Any part of its prompt is sufficient. (If a request was retracted before the window and restarted inside
-			// it, the bounds cross.)
+			// Any prefill step of the request is sufficient. (If a request was retracted before the window and
+			// restarted inside it, the bounds contradict each other.)
 			if s.kind == trace.Prefill {
 				lo = max(lo, s.to-j.wall(r.First))
 			}
@@ -81,7 +81,7 @@ func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 	return lo, hi
 }
 
-// move shifts all times by the given ns.
+// move shifts all times of the lane by the given ns.
 func (l *lane) move(by int64) {
 	l.shift += by
 	for i := range l.steps {
@@ -99,7 +99,7 @@ func (l *lane) move(by int64) {
 	}
 }
 
-// known describes the clock's accuracy; empty if client and server share a host.
+// known describes the accuracy of the clock. The result is empty if client and server are on one host.
 func (c *Clock) known() (f fact.Fact) {
 	server := fact.Of("waits_server")
 	switch {

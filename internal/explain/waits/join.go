@@ -1,10 +1,11 @@
 // Package waits explains the latency of the slow requests of a load: it joins the client's records with the forward
-// steps in the server's traces.
+// steps in the traces of the servers.
 //
-// Both use the wall clock, in nanoseconds since the epoch: a record through the run's StartWall, a trace directly.
-// Requests are matched to steps by id if the server writes ids into its steps (stepscope's own does), else by time.
-// There may be several servers: equivalent ones, each serving some of the requests, or prefill and decode servers with
-// KV transfers between them. docs/metrics.md defines the parts of a wait.
+// Both are placed on the wall clock, in nanoseconds since the epoch. Traces contain wall clock times; the times of
+// records are converted by the run's StartWall. Requests are matched to steps by id if the server writes request ids
+// into the names of its steps (as stepscope's own server does), otherwise by time. There may be several servers:
+// equivalent servers that each serve some of the requests, or prefill and decode servers with KV transfers between
+// them. docs/metrics.md defines the parts of a wait.
 package waits
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
-// Server is one of the servers of a load, see [NewServer].
+// Server is one of the servers of a load; see [NewServer].
 type Server struct {
 	name  string // "": the only server
 	role  string // api.Prefill, api.Decode, or "" for both
@@ -28,30 +29,30 @@ type Server struct {
 
 // Options configure Analyze.
 type Options struct {
-	Host string // of the client; "": unknown
-	Late []Late // steps that a late rank made longer
+	Host string // host of the client; "": unknown
+	Late []Late // steps lengthened by a late rank
 }
 
-// Late is an interval in which one data-parallel rank waited for a late rank.
+// Late is an interval in which the ranks of one data-parallel rank waited for a late rank.
 type Late struct {
 	Server   string
-	DP       int    // -1: all
+	DP       int    // data-parallel rank; -1: all
 	From, To int64  // ns since the epoch
-	Cost     int64  // waiting time in it, ns
-	ID       string // of the finding
+	Cost     int64  // waiting time in the interval, ns
+	ID       string // ID of the finding
 	Title    fact.Fact
 }
 
-// Result explains the slow requests. Its JSON form is in docs/formats/analysis.md; times are in ns.
+// Result explains the slow requests. docs/formats/analysis.md describes the JSON form. Times are in ns.
 type Result struct {
 	Run    int         `json:"run"`      // the repetition that contains the window, from 0
-	By     string      `json:"steps_by"` // request ids, time
+	By     string      `json:"steps_by"` // how requests were matched to steps: request ids, time
 	Clock  Clock       `json:"clock"`
-	Clocks []Clock     `json:"clocks"`     // one per host, if the servers have several
-	Steps  int         `json:"load_steps"` // estimated forward steps of the whole load; 0: unknown
+	Clocks []Clock     `json:"clocks"`     // one clock per host, if the servers are on several hosts
+	Steps  int         `json:"load_steps"` // estimated number of forward steps of the whole load; 0: unknown
 	TTFT   Tail        `json:"ttft"`
 	ITL    Tail        `json:"itl"`
-	Late   []fact.Fact `json:"late"` // descriptions of the late ranks waited for
+	Late   []fact.Fact `json:"late"` // descriptions of the late ranks for which requests waited
 	Notes  []fact.Fact `json:"notes"`
 }
 
@@ -65,15 +66,16 @@ const (
 type Tail struct {
 	N   int   `json:"n"` // number of values in the whole run
 	P99 int64 `json:"p99_ns"`
-	// Below means that no value at or above P99 is in the recorded window; the case is then the slowest one in it.
+	// Below means that the recorded window contains no value at or above P99. Cases then holds only the slowest value
+	// in the window.
 	Below bool `json:"below"`
-	// Sent is the send time of the slowest value that no window touched, in the run's time (for a gap: its start); -1:
-	// windows touched all. Touched means that windows touched all values of at least P99, so that arming or exporting
-	// may have caused them.
+	// Sent is the start, in the run's time, of the slowest value that no window touched: the send time for a TTFT, the
+	// preceding token for a gap. -1: windows touched all values. Touched means that windows touched all values of at
+	// least P99, so that arming or exporting the profiler may have caused them.
 	Sent    int64  `json:"sent_ns"`
 	Touched bool   `json:"touched"`
 	Cases   []Case `json:"cases"` // slowest first
-	Sum     Wait   `json:"sum"`   // of all cases
+	Sum     Wait   `json:"sum"`   // sum over all cases
 }
 
 // Case is one TTFT, or one time between two tokens.
@@ -81,35 +83,36 @@ type Case struct {
 	Request string `json:"request"`
 	Index   int    `json:"index"`
 	Turn    int    `json:"turn"`
-	Event   int    `json:"event"` // index among the events with text: the late one
-	At      int64  `json:"at_ns"` // its arrival, in the run's time
+	Event   int    `json:"event"` // index of the late event among the events with text
+	At      int64  `json:"at_ns"` // arrival of the event, in the run's time
 	NS      int64  `json:"ns"`
-	Server  string `json:"server"`        // that ran the steps; "": the only one
-	Decode  string `json:"decode_server"` // TTFT: receiver of the KV transfer; "": not recorded, or none
+	Server  string `json:"server"`        // server that ran the steps; "": the only one
+	Decode  string `json:"decode_server"` // for a TTFT, the receiver of the KV transfer; "": not recorded, or none
 	DP      int    `json:"dp_rank"`       // -1: the server has no such ranks
-	DPFrom  string `json:"dp_rank_by"`    // server, request ids, time
+	DPFrom  string `json:"dp_rank_by"`    // source: server, request ids, time
 	Steps   []int  `json:"steps"`         // the request's steps, numbered from 0 in the rank's file
-	First   string `json:"first_step"`    // name of the first of them
-	Wait    Wait   `json:"waited_for"`    // adds up to NS
+	First   string `json:"first_step"`    // name of the first of these steps
+	Wait    Wait   `json:"waited_for"`    // parts, which add up to NS
 }
 
 // Wait divides a latency into its parts.
 type Wait struct {
 	NotRecorded  int64 `json:"not_recorded_ns"`
-	Way          int64 `json:"way_ns"`           // disaggregated: from sending until the prefill server had it
-	Place        int64 `json:"place_ns"`         // then until a decode server had memory for it
-	Queue        int64 `json:"queue_ns"`         // from then, or from sending, until its first step
-	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps it was in
-	Decode       int64 `json:"own_decode_ns"`    // other steps it was in
-	OtherPrefill int64 `json:"other_prefill_ns"` // prefill steps of others, after its first step began
-	OtherSteps   int64 `json:"other_steps_ns"`   // other steps of others
-	SlowRank     int64 `json:"slow_rank_ns"`     // part of steps spent waiting for a late rank
-	Stall        int64 `json:"stall_ns"`         // no step running, after its first step began
-	Transfer     int64 `json:"transfer_ns"`      // from the end of its prefill to the end of its KV transfer
-	Join         int64 `json:"join_ns"`          // on the decode server, until its first step there
+	Way          int64 `json:"way_ns"`           // disaggregated: from sending until the prefill server had the request
+	Place        int64 `json:"place_ns"`         // from then until a decode server had memory for the request
+	Queue        int64 `json:"queue_ns"`         // from then, or from sending, until the request's first step
+	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps that contained the request
+	Decode       int64 `json:"own_decode_ns"`    // other steps that contained the request
+	OtherPrefill int64 `json:"other_prefill_ns"` // prefill steps of others, after the request's first step began
+	OtherSteps   int64 `json:"other_steps_ns"`   // other steps of other requests
+	SlowRank     int64 `json:"slow_rank_ns"`     // parts of steps that waited for a late rank
+	Stall        int64 `json:"stall_ns"`         // no step running, after the request's first step began
+	Transfer     int64 `json:"transfer_ns"`      // from the end of the request's prefill to the end of its KV transfer
+	Join         int64 `json:"join_ns"`          // on the decode server, until the request's first step there
 	Reply        int64 `json:"reply_ns"`         // from the token's completion to its arrival at the client
 
-	// QueueIdle is the part of Queue without a running step, QueuePrefill the part in prefill steps of others.
+	// QueueIdle is the part of Queue without a running step. QueuePrefill is the part of Queue in prefill steps of
+	// other requests.
 	QueueIdle    int64 `json:"queue_idle_ns"`
 	QueuePrefill int64 `json:"queue_prefill_ns"`
 }
@@ -147,7 +150,7 @@ func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, erro
 	return j.Slow(), nil
 }
 
-// Join joins the runs of a load, one of them recorded, with the servers' traces.
+// Join joins the runs of a load, one of which was recorded, with the traces of the servers.
 func Join(runs []bench.Measured, servers []*Server, o Options) (*Joined, error) {
 	j := &Joined{By: ByTime, late: o.Late, used: map[string]bool{}, several: len(servers) > 1}
 	for _, s := range servers {
@@ -173,7 +176,7 @@ func Join(runs []bench.Measured, servers []*Server, o Options) (*Joined, error) 
 			best, j.Run = n, i
 		}
 	}
-	// If clocks differ, another run may overlap by chance; ids resolve this.
+	// If clocks differ, the window may overlap another run by chance. Request ids resolve this.
 	m := &runs[j.Run]
 	j.run, j.records = m.Run, m.Records
 	if j.byID = j.hasIDs(); j.byID {
@@ -198,7 +201,7 @@ func (j *Joined) Slow() *Result {
 	for _, l := range j.late {
 		if j.used[l.ID] {
 			r.Late = append(r.Late, l.Title)
-			delete(j.used, l.ID) // it has several steps, but is listed once
+			delete(j.used, l.ID) // a finding has several steps, but is listed once
 		}
 	}
 	if !j.byID {
@@ -226,24 +229,24 @@ type Joined struct {
 	Run int    // the repetition that contains the window, from 0
 	By  string // way of matching requests to steps: ByID, ByTime
 
-	clocks  []Clock // at least one
+	clocks  []Clock // at least one clock
 	in      [][]Place
 	batch   map[Place][]int
 	run     *bench.Run
 	records []bench.Record
 	lanes   []*lane
-	first   []*lane // lanes that may produce first tokens
+	first   []*lane // lanes that may produce the first tokens of requests
 	next    []*lane // lanes that may produce further tokens
 	apart   bool    // prefill and decode are disaggregated
 	several bool    // there are several servers
 	late    []Late
 	byID    bool
 	guessed bool
-	unmet   int             // requests whose KV transfer no decode server recorded
-	used    map[string]bool // ids of the entries of late that apply
+	unmet   int             // number of requests for which no decode server recorded the KV transfer
+	used    map[string]bool // IDs of the entries in late that apply
 }
 
-// extent returns the start and end of a run, ns since the epoch.
+// extent returns the start and end of a run, in ns since the epoch.
 func extent(m *bench.Measured) (from, to int64) {
 	from = m.Run.StartWall
 	to = from
@@ -253,7 +256,7 @@ func extent(m *bench.Measured) (from, to int64) {
 	return from, to
 }
 
-// recorded returns the longest part of an interval that any lane recorded.
+// recorded returns how much of an interval was recorded, for the lane that recorded the most.
 func (j *Joined) recorded(from, to int64) (most int64) {
 	for _, l := range j.lanes {
 		most = max(most, l.recorded(from, to))
@@ -264,7 +267,7 @@ func (j *Joined) recorded(from, to int64) (most int64) {
 // wall converts a time of the run to ns since the epoch, on the client's clock.
 func (j *Joined) wall(at int64) int64 {
 	if j.run.Duration > 0 {
-		// Corrects the wall clock's drift, assumed to be constant.
+		// Correct the drift of the wall clock, which is assumed to be constant.
 		at += int64(float64(j.run.Drift) * float64(at) / float64(j.run.Duration))
 	}
 	return j.run.StartWall + at
@@ -274,7 +277,7 @@ func (j *Joined) wall(at int64) int64 {
 type slow struct {
 	r        *bench.Record
 	event    int
-	from, to int64 // in the run's time
+	from, to int64 // start and end, in the run's time
 }
 
 func (s *slow) ns() int64 { return s.to - s.from }
@@ -300,7 +303,7 @@ func (j *Joined) gaps() (all []slow) {
 	return all
 }
 
-// gaps returns the times between events with text.
+// gaps returns the times between successive events with text.
 func gaps(r *bench.Record) (all []slow) {
 	if !r.OK() {
 		return nil
@@ -351,8 +354,8 @@ func (j *Joined) tail(all []slow) Tail {
 	return t
 }
 
-// explain divides a latency into its parts. ok is false if it did not end in the recorded window, or none of its steps
-// was recorded.
+// explain divides a latency into its parts. ok is false if the latency did not end in the recorded window, or if none
+// of its steps was recorded.
 func (j *Joined) explain(s *slow) (c Case, ok bool) {
 	from, to := j.wall(s.from), j.wall(s.to)
 	l, own, made, how := j.cameOf(s, from, to)
@@ -372,7 +375,7 @@ func (j *Joined) explain(s *slow) (c Case, ok bool) {
 		c.Wait.asJoin()
 		c.Wait.Reply = to - made
 	default:
-		begun := from // the request is in the queue until then
+		begun := from // time until which the request is in the queue
 		if s.event == 0 {
 			begun = max(from, l.steps[own[0]].from)
 		}
@@ -382,15 +385,15 @@ func (j *Joined) explain(s *slow) (c Case, ok bool) {
 	return c, true
 }
 
-// cameOf finds the steps that produced the token that arrived at to, and its completion time. The lane is nil if the
-// token did not arrive in the recorded window, or none of its steps was recorded.
+// cameOf finds the steps that produced the token that arrived at time to, and the time made at which the token was
+// complete. The lane is nil if the token did not arrive in the recorded window, or if none of these steps was recorded.
 func (j *Joined) cameOf(s *slow, from, to int64) (l *lane, own []int, made int64, how string) {
 	lanes := j.next
 	if s.event == 0 {
 		lanes = j.first
 	}
 	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.holds(to) }) {
-		return nil, nil, 0, "" // true of most tokens, and the rest is slow
+		return nil, nil, 0, "" // most tokens end here, which avoids slow work
 	}
 	l, how = j.laneOf(lanes, s, from, to)
 	if l == nil || !l.holds(to) {

@@ -9,13 +9,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// lane is one data-parallel rank of a server: the steps that its ranks run together, as recorded by one of them. Its
-// times are on the client's clock after compareClocks.
+// lane is one data-parallel rank of a server. It holds the steps that the ranks of this data-parallel rank run
+// together, as recorded by one of them. compareClocks moves its times to the client's clock.
 type lane struct {
 	server  *Server
 	dp      int // -1: not data-parallel
 	host    string
-	shift   int64      // added to its trace's times
+	shift   int64      // time added to the times of the trace
 	steps   []step     // in time order, without overlaps
 	windows []interval // recorded periods
 	of      map[string][]int
@@ -25,8 +25,8 @@ type lane struct {
 
 type interval struct{ from, to int64 } // ns since the epoch
 
-// step is one forward step. It ends when its work on the device ends: a server that schedules ahead prepares the next
-// step meanwhile.
+// step is one forward step. It ends when its work on the device ends, although a server that schedules ahead prepares
+// the next step before that.
 type step struct {
 	interval
 	kind trace.StepKind
@@ -41,8 +41,8 @@ func (s *step) begins() bool { return s.prefill() || s.kind == trace.OtherStep }
 
 var errNoSteps = errors.New("the traces name no forward steps: nothing to join requests with")
 
-// NewServer reads a server's recording. It does not retain the traces. Traces of a prefill or decode server without any
-// work in the window are valid, too.
+// NewServer extracts the steps from a server's traces. It does not retain the traces. Traces of a prefill or decode
+// server that did no work in the window are valid, too.
 func NewServer(name, role string, traces []*trace.Trace) *Server {
 	s := &Server{name: name, role: role}
 	traces = slices.Clone(traces)
@@ -75,7 +75,7 @@ func NewServer(name, role string, traces []*trace.Trace) *Server {
 		if _, seen := first[k]; !seen {
 			first[k] = at
 		}
-		if first[k] == at { // the other ranks run the same steps; files of other stages have others
+		if first[k] == at { // other ranks run the same steps, but files of other stages have different steps
 			l.add(t, passes)
 		}
 	}
@@ -110,7 +110,7 @@ func (l *lane) add(t *trace.Trace, passes []trace.Pass) {
 	}
 }
 
-// deviceEnds returns the end of each pass, including its work on the device.
+// deviceEnds returns the end of each pass, including the pass's work on the device.
 func deviceEnds(t *trace.Trace, passes []trace.Pass) []int64 {
 	ends := make([]int64, len(passes))
 	for i := range passes {
@@ -134,7 +134,7 @@ func deviceEnds(t *trace.Trace, passes []trace.Pass) []int64 {
 	return ends
 }
 
-// order sorts the steps. A step prepared while the previous one ran begins at the end of that one.
+// order sorts the steps. A step that was prepared while the previous step ran begins at the end of the previous step.
 func (l *lane) order() {
 	slices.SortFunc(l.windows, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	at := make([]int, len(l.steps)) // old indices in the new order
@@ -159,7 +159,7 @@ func (l *lane) order() {
 	}
 }
 
-// recorded returns the recorded part of an interval.
+// recorded returns the length of the recorded part of an interval.
 func (l *lane) recorded(from, to int64) (sum int64) {
 	at := from
 	for _, w := range l.windows {
@@ -177,7 +177,7 @@ func (l *lane) holds(at int64) bool {
 	return slices.ContainsFunc(l.windows, func(w interval) bool { return w.from <= at && at <= w.to })
 }
 
-// lastBefore returns the index of the last step that ended by at and for which yes is true; -1: none.
+// lastBefore returns the index of the last step that ended no later than at and for which yes returns true, or -1.
 func (l *lane) lastBefore(at int64, yes func(*step) bool) int {
 	i, _ := slices.BinarySearchFunc(l.steps, at, func(s step, at int64) int {
 		if s.to <= at {

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// LateSteps returns the steps that a late rank made longer according to findings, with the cost: the time that the
-// other ranks waited in collectives. ranks are the traces analysed in r.
+// LateSteps returns the steps that a late rank made longer according to the findings in r. The cost of each is the time
+// for which the other ranks waited in collectives. ranks are the traces that were analysed in r.
 func LateSteps(r *result.Report, ranks []*trace.Trace) (out []Late) {
 	dp := func(rank int) int { return ranks[rank].Source.Rank.DP }
 	for i := range r.Findings {
@@ -44,7 +44,7 @@ func LateSteps(r *result.Report, ranks []*trace.Trace) (out []Late) {
 	return out
 }
 
-// Of returns l with its server set, for one of several servers; "": the only one.
+// Of returns a copy of l with the name of the server set, for one of several servers; "": the only server.
 func (l Late) Of(server string) Late {
 	if server != "" {
 		l.Server, l.ID, l.Title = server, server+" "+l.ID, fact.Of("of_server", "server", server, "what", l.Title)

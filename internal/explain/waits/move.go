@@ -11,22 +11,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// move is a request's KV transfer as recorded by a prefill or decode server. stepscope's servers record it as copies
-// that name the request and its room. A time is 0 if it was not recorded.
+// move is a request's KV transfer as recorded by a prefill or decode server. stepscope's servers record a transfer as
+// copies that name the request and its room. A time is 0 if it was not recorded.
 type move struct {
 	named  bool  // the request id is known
 	came   int64 // prefill: arrival of the request
 	opened int64 // prefill: a decode server had memory for it
-	began  int64 // start of the first part of its KV transfer
+	began  int64 // start of the first part of the KV transfer
 	sent   int64 // prefill: end of the last part
 	got    int64 // decode: end of the last part
 }
 
-// at returns a time at which the request is known to have been in transfer. (The end of sending is not such a time: a
-// prefill server may notice it after the client has the token.)
+// at returns a time at which the request is known to have been in transfer. (The end of sending is not suitable,
+// because a prefill server may notice the end after the client has received the token.)
 func (m *move) at() int64 { return cmp.Or(max(m.came, m.opened), m.began) }
 
-// roomOf identifies the two sides of a transfer: by room, or by request if the room is unknown.
+// roomOf is the key by which both sides of a transfer are found: the room or, if it is unknown, the request.
 type roomOf struct {
 	room int64
 	id   string
@@ -42,7 +42,7 @@ func (l *lane) addMoves(t *trace.Trace) {
 		m := &t.Moves[t.Ops[s.Detail].Move-1]
 		id := ""
 		if ids := trace.RequestIDs(t.Strings.Get(m.Requests)); len(ids) > 0 {
-			id = ids[0] // a room has one request
+			id = ids[0] // a room belongs to one request
 		}
 		key := roomOf{room: m.Room}
 		if m.Room == 0 {
@@ -78,7 +78,7 @@ func (m *move) begin(at int64) {
 	}
 }
 
-// moved returns the last move of a request in an interval: earlier ones failed.
+// moved returns the last move of a request in an interval, since earlier moves failed.
 func (l *lane) moved(id string, from, to int64) (last *move) {
 	for _, m := range l.moves[id] {
 		if at := m.at(); from <= at && at <= to && (last == nil || at > last.at()) {
@@ -88,15 +88,17 @@ func (l *lane) moved(id string, from, to int64) (last *move) {
 	return last
 }
 
-// handOver divides the TTFT from..to of a request whose prefill ended on l at made, and sets its decode server.
+// handOver divides the TTFT of a request into its parts, and sets the decode server of c. The TTFT is the interval
+// [from, to), and the prefill ended on l at made.
 func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	w, m := &c.Wait, l.moved(s.r.ID, from, to)
 	if m != nil {
-		// If a decode server failed and the router retried, earlier steps do not count.
+		// If a decode server failed and the router retried the request, earlier steps do not count.
 		c.begin(l, max(m.came, m.opened))
 	}
 	begun := min(max(from, l.steps[c.Steps[0]].from), made)
-	// Times that a server did not record were before the window; the queue begins after it.
+	// If a server did not record a time, it was before the window. The queue begins no earlier than the request was
+	// sent.
 	came, opened := from, from
 	if m != nil {
 		came = min(max(came, m.came), begun)
@@ -120,8 +122,8 @@ func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	}
 	c.Decode = d.server.name
 	w.Transfer = got - made
-	// The decode server emits the first token before it computes the next. If that token was part of a character, the
-	// text comes from a later step.
+	// The decode server sends the first token before it computes the next one. If that token is only a part of a
+	// character, the text comes from a later step.
 	if firstToken(s.r) != s.r.First {
 		var later []int
 		for _, i := range d.of[s.r.ID] {
@@ -140,14 +142,15 @@ func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	w.Reply = to - got
 }
 
-// begin removes the steps that had ended by then, unless all had.
+// begin removes the steps that ended no later than by, unless all did.
 func (c *Case) begin(l *lane, by int64) {
 	if i := slices.IndexFunc(c.Steps, func(i int) bool { return l.steps[i].to > by }); i > 0 {
 		c.Steps, c.First = c.Steps[i:], l.steps[c.Steps[i]].name
 	}
 }
 
-// gotBy returns the lane and the end of a request's KV transfer; nil: not recorded.
+// gotBy returns the lane that received a request's KV transfer, and the end of the transfer. The lane is nil if it was
+// not recorded.
 func (j *Joined) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int64) {
 	for _, l := range j.lanes {
 		if m := l.moved(r.ID, from, to); l.server.role == api.Decode && m != nil && m.got > got {
@@ -157,8 +160,8 @@ func (j *Joined) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int6
 	return d, min(max(got, made), to)
 }
 
-// joins reports whether a slow time between tokens is the one before the request's first decode step: the prefill
-// server produced the first token.
+// joins reports whether a slow time between tokens includes the wait for the request's first decode step. This is so
+// for the first gap, since the prefill server produced the first token.
 func (j *Joined) joins(l *lane, s *slow, own []int, from int64) bool {
 	if !j.byID || l.server.role != api.Decode || s.event != 1 || !l.holds(from) {
 		return false
@@ -171,12 +174,12 @@ func (j *Joined) joins(l *lane, s *slow, own []int, from int64) bool {
 	return false
 }
 
-// asJoin converts queueing before a first step to waiting for a decode batch.
+// asJoin counts the time in the queue as waiting to join a decode batch.
 func (w *Wait) asJoin() {
 	w.Join, w.Queue, w.QueueIdle, w.QueuePrefill = w.Queue, 0, 0, 0
 }
 
-// apartNotes returns the limitations of the figures for disaggregated serving.
+// apartNotes returns notes on the limitations of the figures for disaggregated serving.
 func (j *Joined) apartNotes(r *Result) (notes []fact.Fact) {
 	if !j.apart {
 		return nil

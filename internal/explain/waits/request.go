@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Lane is one data-parallel rank of a server, whose ranks run the same steps together.
+// Lane is one data-parallel rank of a server. All ranks of the data-parallel rank run the same steps together.
 type Lane struct {
 	Server  string       // "": the only server
 	DP      int          // -1: not data-parallel
@@ -19,14 +19,14 @@ type Lane struct {
 
 // Step is one forward step, from its start on the server to the end of its work on the device.
 type Step struct {
-	From  int64 // in the run's time
-	To    int64 // in the run's time
-	Start int64 // From as in the trace, ns since the epoch
+	From  int64 // start, in the run's time
+	To    int64 // end, in the run's time
+	Start int64 // start as in the trace, ns since the epoch
 	Kind  trace.StepKind
 	Name  string
 }
 
-// Place is a step of a lane.
+// Place identifies a step of a lane.
 type Place struct {
 	Lane int `json:"lane"`
 	Step int `json:"step"`
@@ -57,11 +57,11 @@ func (j *Joined) at(wall int64) int64 {
 	return at
 }
 
-// Served explains one request.
+// Served holds the explained latencies of one request.
 type Served struct {
-	TTFT *Case   // nil: its first token did not arrive in a recorded window
+	TTFT *Case   // nil: the first token did not arrive in a recorded window
 	Gaps []Case  // times between events with text that ended in a recorded window
-	In   []Place // its recorded steps
+	In   []Place // recorded steps of the request
 }
 
 // Request explains the latencies of the i-th record, fast or slow.
@@ -81,14 +81,14 @@ func (j *Joined) Request(i int) Served {
 	return out
 }
 
-// Batch returns the records that were in a step.
+// Batch returns the indices of the records that were in a step.
 func (j *Joined) Batch(p Place) []int {
 	j.places()
 	return j.batch[p]
 }
 
-// places returns the steps of each record. If steps name their requests, it uses the names; otherwise the steps that
-// produced the record's tokens.
+// places returns the steps of each record. If steps name their requests, these are the steps that name the record's
+// request; otherwise they are the steps that produced the record's tokens.
 func (j *Joined) places() [][]Place {
 	if j.in != nil {
 		return j.in

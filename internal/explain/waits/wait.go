@@ -21,12 +21,13 @@ func (j *Joined) hasIDs() bool {
 	return false
 }
 
-// laneOf finds the lane that served a request from..to: by the data-parallel rank in the server's reply, then by
-// request id. If both are ambiguous, it takes the lane whose steps end closest before the request's tokens.
+// laneOf finds the lane that served a request between from and to. It uses the data-parallel rank in the server's
+// reply, then the request id. If neither decides, it takes the lane whose steps end closest before the arrival of the
+// request's tokens.
 func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how string) {
 	r := s.r
 	how = "server"
-	// The rank in a reply is that of the decode server, not of a prefill server.
+	// The reply contains the rank of the decode server, not that of a prefill server.
 	if is := func(l *lane) bool { return l.server.role != api.Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
 		lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !is(l) })
 	} else if len(lanes) > 1 {
@@ -36,7 +37,7 @@ func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 		}
 	}
 	if j.byID {
-		// If several lanes have the request, the last one counts: the others failed.
+		// If several lanes have the request, the last lane counts, since the others failed.
 		last := from
 		for _, other := range lanes {
 			for _, i := range other.of[r.ID] {
@@ -70,9 +71,9 @@ func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 	return l, how
 }
 
-// own returns the steps that end a request's wait. By id these are the steps that name it. By time they are the prefill
-// that produced its first token; between tokens they are all steps other than prefills, since those include all running
-// requests.
+// own returns the steps that worked on a request between from and to. If steps have request ids, these are the steps
+// that name the request. Otherwise, for a TTFT, it is the prefill that produced the first token; for a gap between
+// tokens, it is every step that is not a prefill, since such steps include all running requests.
 func (j *Joined) own(l *lane, s *slow, from, to int64) (steps []int) {
 	if j.byID {
 		for _, i := range l.of[s.r.ID] {
@@ -102,8 +103,8 @@ func (j *Joined) own(l *lane, s *slow, from, to int64) (steps []int) {
 	return steps
 }
 
-// firstToken returns the arrival of the first event with a token. It may have no text, since a token can be part of a
-// character.
+// firstToken returns the arrival of the first event with a token. That event may have no text, since a token can be a
+// part of a character.
 func firstToken(r *bench.Record) int64 {
 	for i := range r.Chunks {
 		if c := &r.Chunks[i]; c.Tokens > 0 || c.Text {
@@ -113,8 +114,8 @@ func firstToken(r *bench.Record) int64 {
 	return r.First
 }
 
-// made returns the completion time of a token that arrived at to: the end of the last of its request's steps. From then
-// on the token was in transit. A fresh token is the first one.
+// made returns the time at which a token that arrived at to was complete: the end of the last step of its request
+// before to. From then on, the token was in transit. fresh means that it is the request's first token.
 func (l *lane) made(own []int, to int64, fresh bool) int64 {
 	for _, i := range slices.Backward(own) {
 		if s := &l.steps[i]; s.to <= to && (!fresh || s.begins()) {
@@ -124,8 +125,8 @@ func (l *lane) made(own []int, to int64, fresh bool) int64 {
 	return to
 }
 
-// waits divides the interval from..made of a request that was in the steps own and in the queue until begun. It counts
-// every nanosecond once.
+// waits divides the interval [from, made) of a request into parts. The request was in the queue until begun, and in the
+// steps own. Every nanosecond counts once.
 func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wait) {
 	at := from
 	idle := func(until int64) { // no step is running
@@ -178,7 +179,7 @@ func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wai
 	return w
 }
 
-// slowRank returns the part of n ns of a step that was spent waiting for a late rank.
+// slowRank returns how much of n ns of a step was spent waiting for a late rank.
 func (j *Joined) slowRank(l *lane, s *step, n int64) int64 {
 	mid := s.from + (s.to-s.from)/2 - l.shift
 	for i := range j.late {

@@ -9,11 +9,11 @@ import (
 )
 
 // Where SGLang's client cannot be reproduced, random prompts are made from ids of words or of other text. A prompt sent
-// as ids has the drawn length. A prompt sent as text rarely does: the tokenizer may encode the text of two tokens as
-// one or as three tokens. So each text is encoded again, and a wrong length is corrected: the new ids are cut or filled
-// up to the desired length and decoded again. Ids that come from encoding a text nearly always encode to themselves.
-// Words with a leading space remain single tokens after any text. So one or two rounds suffice. If a text does not
-// converge, its end is replaced by such words, twice as much in each round.
+// as ids has the drawn length. A prompt sent as text rarely has that length: the tokenizer may encode the text of two
+// tokens as one or as three tokens. So each text is encoded again, and a wrong length is corrected: the new ids are cut
+// or filled up to the desired length and decoded again. Ids that come from encoding a text nearly always encode to
+// themselves. Words with a leading space remain single tokens after any text. So one or two rounds suffice. If a text
+// does not converge, its end is replaced by such words, twice as much in each round.
 
 const (
 	fitRounds = 10

@@ -49,8 +49,8 @@ type Options struct {
 	ContextLen int     // maximum tokens of a sequence
 	EOS        []int32 // tokens that end a sequence
 	Balance    Balance // default RoundRobin
-	Sizes      Sizes   // of the parallel layout
-	Seed       uint64  // for requests without a seed; 0: random
+	Sizes      Sizes   // sizes of the parallel layout
+	Seed       uint64  // base of the seeds for requests without a seed; 0: random
 
 	// OnStep is called for each step of each data-parallel rank, by the goroutine that schedules it. It must not block.
 	OnStep func(dp int, st api.Step)

@@ -22,7 +22,7 @@ import (
 
 // Rank describes one rank of a group for profiling.
 type Rank struct {
-	TP, DP, PP, EP int // its coordinates
+	TP, DP, PP, EP int // coordinates of the rank
 	Recorder       Recorder
 	Meta           device.Meta // metadata of the rank's traces; Name is filled in when a trace is written
 }

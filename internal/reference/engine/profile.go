@@ -227,7 +227,7 @@ func (s *session) problem(text string) {
 	s.mu.Unlock()
 }
 
-// fail adds a problem because of which files are missing.
+// fail adds a problem to the result and records that files are missing.
 func (s *session) fail(err error) {
 	s.problem(err.Error())
 	s.mu.Lock()

@@ -10,7 +10,7 @@ import (
 
 // TeamOptions configure the ranks of one data-parallel rank.
 type TeamOptions struct {
-	Sizes Sizes  // of the whole layout
+	Sizes Sizes  // sizes of the whole layout
 	DP    int    // index of the data-parallel rank
 	Host  string // host_name of traces
 	// Device returns the device options of a rank; ranks are numbered over the whole layout. nil: the defaults.
@@ -33,7 +33,7 @@ type Seat struct {
 type Team[R any] struct {
 	list    []Rank
 	devices []*device.Device
-	jobs    []chan job[R] // per rank
+	jobs    []chan job[R] // one channel per rank
 	threads sync.WaitGroup
 	close   sync.Once
 }

@@ -25,7 +25,7 @@ const (
 // metrics are the metrics of SGLang's diffusion server. Warm-ups run before it serves and are not counted.
 type metrics struct {
 	mu      sync.Mutex
-	total   map[string]int // by status
+	total   map[string]int // number of finished requests by status
 	latency map[string]*prom.Histogram
 	queued  *prom.Histogram
 	stages  map[string]*prom.Histogram // by name of the stage; all steps share one histogram

@@ -61,13 +61,13 @@ type Options struct {
 
 	OutputDir   string // directory to which images are also written; "": they are not written
 	TraceDir    string // for traces of single requests; set by the operator, so ProfileRoot does not restrict it
-	ProfileRoot string // beyond loopback, all files named in requests must be below it; see httpguard.Path
+	ProfileRoot string // beyond loopback, all files named in requests must be below this directory; see httpguard.Path
 
 	EnableMetrics bool
 
 	MaxQueued    int             // waiting requests; default 1024
 	MaxBodyBytes int64           // default 1 MiB
-	BodyTimeout  time.Duration   // to read a body; default 60 s
+	BodyTimeout  time.Duration   // limit for reading a body; default 60 s
 	DrainTimeout time.Duration   // time for running requests at shutdown; default 30 s
 	Hurry        <-chan struct{} // closing it ends the drain at once; nil: never
 

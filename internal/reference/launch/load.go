@@ -24,7 +24,7 @@ type Options struct {
 	Log            func(line string) // receives lines about loading and profiling; any goroutine may call it
 	DecodeInterval int               // --decode-log-interval
 	Disagg         engine.Disagg     // role in prefill/decode disaggregation; zero: the engine works alone
-	Nodes          NodeArgs          // the nodes of which this one is node 0; zero: there is only one node
+	Nodes          NodeArgs          // set if this process is node 0 of several; zero: there is only one node
 }
 
 // Engine is a loaded model that serves requests.

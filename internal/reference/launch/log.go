@@ -11,7 +11,7 @@ import (
 type Log struct {
 	mu     sync.Mutex
 	w      io.Writer
-	layout string // of the time
+	layout string // format of the time
 }
 
 // NewLog returns a log that writes to w.

@@ -21,7 +21,7 @@ type Local struct {
 	batch.Grid
 	Name          string   // name in each row of the results
 	Texts         []string // prompts; nil: random ones
-	LogDecodeStep int      // see Bench.LogDecodeStep
+	LogDecodeStep int      // same as Bench.LogDecodeStep
 	Profile       *Profile
 
 	Out io.Writer

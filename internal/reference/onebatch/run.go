@@ -1,5 +1,6 @@
-// Package onebatch measures one batch of sequences of equal lengths on the ranks of this process, without a scheduler and
-// without a server, as SGLang's bench_one_batch does: the latency of its prefill and of each decode step.
+// Package onebatch measures one batch of sequences of equal lengths on the ranks of this process, like SGLang's
+// bench_one_batch. There is no scheduler and no server. It measures the latency of the batch's prefill and of each
+// decode step.
 //
 // Printed lines, result keys and trace names match that tool (section 5.1 of SGLang's contract). Lengths are in tokens,
 // latencies in seconds. Package measure/batch does the same on a running server.

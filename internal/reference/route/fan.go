@@ -132,7 +132,7 @@ func status(all []outcome) int {
 	return all[0].Status
 }
 
-// sum combines outcomes into one reply. done is the text for the case that all workers succeeded.
+// sum combines outcomes into one reply. done is the text of the reply if all workers succeeded.
 func sum(all []outcome, done string) outcomes {
 	s := outcomes{Workers: all}
 	n := 0

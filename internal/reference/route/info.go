@@ -9,7 +9,7 @@ import (
 
 // WorkerInfo is a worker in the reply of GET /workers. The fields are those of SGLang's gateway.
 type WorkerInfo struct {
-	ID            string `json:"id"` // its API is at ROUTER/workers/ID
+	ID            string `json:"id"` // the worker's API is at ROUTER/workers/ID
 	URL           string `json:"url"`
 	Type          string `json:"worker_type"` // regular, prefill or decode
 	Healthy       bool   `json:"is_healthy"`

@@ -38,9 +38,9 @@ type Options struct {
 	AllowedHosts []string
 
 	ConnectTimeout time.Duration // default 5 s
-	RequestTimeout time.Duration // to the first byte of a reply, and between further bytes; default 30 min
+	RequestTimeout time.Duration // limit until the first byte of a reply, and between further bytes; default 30 min
 	WriteTimeout   time.Duration // longest stall of a client that does not read; default 60 s
-	BodyTimeout    time.Duration // to read a request's body; default 60 s
+	BodyTimeout    time.Duration // limit for reading a request's body; default 60 s
 	DrainTimeout   time.Duration // time for running requests at shutdown; default 30 s
 	StartTimeout   time.Duration // time until the first workers must be up; default 30 min
 	MaxRetries     int           // number of further workers on which a request is tried; below 0: none; default 5

@@ -64,9 +64,9 @@ func (powerOfTwo) pick(from []*worker, _ []byte) *worker {
 }
 
 // cacheAware sends a prompt to the worker that has seen the longest prefix of it and so may have it in its prefix
-// cache. It is the policy of SGLang's router. The least loaded worker gets the prompt in two cases: if loads differ by
-// more than BalanceAbs requests and by more than a factor of BalanceRel, or if no worker has seen more than the
-// fraction Threshold of the prompt.
+// cache. It is the policy of SGLang's router. The least loaded worker gets the prompt if loads differ by more than
+// BalanceAbs requests and by more than a factor of BalanceRel. It also gets the prompt if no worker has seen more than
+// the fraction Threshold of it.
 type cacheAware struct {
 	o  CacheOptions
 	mu sync.Mutex

@@ -7,8 +7,8 @@ import "github.com/stepscope/stepscope/internal/base/jsonscan"
 // the worker does.
 
 // scanObject calls visit with each key, without quotes and still escaped, and each value of a JSON object, in order.
-// end is the position of the object's closing brace, and n is the number of members. ok is false if body does not begin
-// with an object.
+// end is the position of the object's closing brace, and n is the number of members. ok is false if body, as far as it
+// was scanned, is not an object.
 func scanObject(body []byte, visit func(key, value []byte)) (end, n int, ok bool) {
 	s := jsonscan.New(body)
 	if s.Peek() != '{' {

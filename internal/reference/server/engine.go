@@ -75,11 +75,11 @@ type Info struct {
 	Role string // api.Prefill or api.Decode; otherwise the engine works alone
 
 	DP, TP, PP, EP     int // sizes of the parallel layout
-	MaxRunningRequests int // per DP rank
+	MaxRunningRequests int // limit per DP rank
 	TokenCapacity      int // KV cache per DP rank, tokens
 	PageSize           int // allocation unit of the KV cache, tokens
 
-	WeightBytes, KVBytes, GraphBytes int64 // per rank
+	WeightBytes, KVBytes, GraphBytes int64 // bytes per rank
 
 	Accelerator string // "software GPU (AVX512)"
 

@@ -52,7 +52,7 @@ func asAPI(err error) *apiError {
 		return unavailable(err.Error())
 	case errors.Is(err, api.ErrTooLong), errors.Is(err, api.ErrInvalid):
 		return badRequest(err.Error())
-	case errors.Is(err, api.ErrPriority): // the client should not retry
+	case errors.Is(err, api.ErrPriority): // no Retry-After: a retry would not help
 		return &apiError{status: http.StatusServiceUnavailable, message: err.Error()}
 	case errors.Is(err, api.ErrProfileRunning), errors.Is(err, api.ErrProfileIdle):
 		return &apiError{status: http.StatusConflict, message: err.Error()}

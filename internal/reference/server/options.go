@@ -43,9 +43,9 @@ type Options struct {
 	MaxBodyBytes  int64           // default 32 MiB
 	MaxInFlight   int             // sequences; default 4096
 	StreamBuffer  int             // tokens that a streaming client may lag behind; default 4096
-	BodyTimeout   time.Duration   // to read a body; default 60 s
-	WriteTimeout  time.Duration   // for one write of a stream; default 60 s
-	HealthTimeout time.Duration   // of the probe; default 20 s
+	BodyTimeout   time.Duration   // limit for reading a body; default 60 s
+	WriteTimeout  time.Duration   // limit for one write of a stream; default 60 s
+	HealthTimeout time.Duration   // limit for the probe; default 20 s
 	DrainTimeout  time.Duration   // time for running requests at shutdown; default 30 s
 	Hurry         <-chan struct{} // closing it ends the drain at once; nil: never
 

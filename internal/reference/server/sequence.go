@@ -44,7 +44,7 @@ type sequence struct {
 	dec        TextStream
 	stop       *stopper
 	start      time.Time
-	last       time.Time // of the last token
+	last       time.Time // time of the last token
 	firstToken time.Time
 
 	// The following fields are guarded by b.mu. text, ids and the logprobs only grow, so a prefix of them stays valid

@@ -36,7 +36,7 @@ type Server struct {
 	base     context.Context
 
 	mu     sync.Mutex
-	active map[string]*sequence // by request id
+	active map[string]*sequence // sequences in flight, by request id
 	idle   chan struct{}        // closed and replaced when active becomes empty
 	work   sync.WaitGroup       // collectors
 }

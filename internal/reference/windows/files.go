@@ -18,15 +18,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// The files of windows over HTTP, for clients that share no storage with the server. SGLang has no such routes, nor
-// routes of these names. They serve only files written by windows of this server.
+// The files of windows over HTTP, for clients that share no storage with the server. SGLang has no such routes and uses
+// these names for no other routes. The routes serve only files that windows of this server have written.
 
 const (
-	// maxWindows is the number of windows remembered, the newest ones.
+	// maxWindows is the number of windows that are remembered; older ones are forgotten.
 	maxWindows = 64
 	// maxDownloads is the number of concurrent downloads.
 	maxDownloads = 16
-	// clockSlack is how far a file server's clock may lag behind ours.
+	// clockSlack is the time by which the clock of a file server may lag behind the clock of this host.
 	clockSlack = time.Minute
 )
 
@@ -40,16 +40,17 @@ type list struct {
 // window is one started window.
 type window struct {
 	id, dir string
-	stem    string // prefix of its traces' names
+	stem    string // prefix of the names of the window's traces
 	started time.Time
-	ended   time.Time // start of the next window; zero: none
+	ended   time.Time // start of the next window; zero: there is no next window
 }
 
-// teller is a Recorder that reports whether a window is armed or open: one with num_steps closes by itself.
+// teller is a Recorder that can report whether a window is armed or open. Without this report, the end of a window with
+// num_steps, which closes by itself, is unknown.
 type teller interface{ Profiling() bool }
 
-// remember adds a window that the engine has accepted. It removes an older one of the same id, which would have the
-// same address.
+// remember adds a window that the engine has accepted. It removes an older window with the same id, because both would
+// have the same URL.
 func (l *list) remember(p api.ProfileRequest, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +80,7 @@ func (l *list) newest() []window {
 	return out
 }
 
-// download takes a download slot. done returns it.
+// download takes a download slot. done releases the slot.
 func (l *list) download() (done func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +100,7 @@ const traceEnding = ".trace.json.gz"
 // memoryFile matches a memory snapshot, whose name has the time instead of an id.
 var memoryFile = regexp.MustCompile(`^(\d{1,12})(?:\.\d{1,9})?-TP-\d+(?:-[DPE]P-\d+)*-memory(?:-[A-Za-z]+)?\.pickle$`)
 
-// wrote reports whether the window wrote a file in its directory.
+// wrote reports whether a file in the window's directory was written by the window.
 func (w *window) wrote(info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() || info.ModTime().Before(w.started.Add(-clockSlack)) {
 		return false
@@ -112,7 +113,7 @@ func (w *window) wrote(info fs.FileInfo) bool {
 	return name == "merged-"+w.id+traceEnding || name == "merged-"+w.stem+traceEnding || strings.HasPrefix(name, w.stem+"-TP-") && strings.HasSuffix(name, traceEnding)
 }
 
-// files lists the files that the window has written. The engine gives a file its name only when it is complete.
+// files lists the files that the window has written. A file gets its final name only when it is complete.
 func (w *window) files() ([]wire.ProfileFile, error) {
 	out := []wire.ProfileFile{}
 	entries, err := os.ReadDir(w.dir)
@@ -125,7 +126,7 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
-			continue // deleted since
+			continue // the file has been deleted in the meantime
 		}
 		if w.wrote(info) {
 			out = append(out, wire.ProfileFile{Name: info.Name(), Size: info.Size()})
@@ -136,7 +137,7 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 
 // files is GET /profile_files.
 func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
-	dir, _ := ws.dir(nil) // an unusable one is reported when a window is requested
+	dir, _ := ws.dir(nil) // an unusable directory is reported when a window is requested
 	out := wire.ProfileFiles{Dir: dir, Windows: []wire.ProfileWindow{}}
 	for i, win := range ws.list.newest() {
 		open := false
@@ -204,7 +205,7 @@ func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, missing
 }
 
-// patient limits the time of each write of a long reply, not of the whole.
+// patient limits the time of each single write of a long reply, not the time of the whole reply.
 type patient struct {
 	http.ResponseWriter
 	limit time.Duration

@@ -23,8 +23,8 @@ import (
 
 // Recorder records windows.
 type Recorder interface {
-	// StartProfile arms or starts a window on all ranks. It waits for neither steps nor files. It returns
-	// ErrProfileRunning or another error.
+	// StartProfile arms or starts a window on all ranks. It waits for neither steps nor files. If a window is already
+	// armed or open, it returns ErrProfileRunning.
 	StartProfile(ctx context.Context, r api.ProfileRequest) error
 
 	// StopProfile ends the window, waits for the files, and returns the result. It returns ErrProfileIdle if no window
@@ -34,13 +34,14 @@ type Recorder interface {
 
 // Options configure the routes.
 type Options struct {
-	Root         string // beyond loopback, all files must be below it; see httpguard.Path
+	Root         string // when listening beyond loopback, all files must be below Root; see httpguard.Path
 	WriteTimeout time.Duration
 	Log          *slog.Logger
 	Getenv       func(string) string
 	Now          func() time.Time
 
-	// Refuse writes an error in the format of the server's API. Status returns the parts it writes.
+	// Refuse writes an error in the format of the server's API. Status returns the HTTP status and the error that Refuse
+	// writes.
 	Refuse func(w http.ResponseWriter, err error)
 	Status func(err error) (status int, message string, retry int)
 	Idle   func() bool // reports whether there are no requests
@@ -63,15 +64,15 @@ func New(rec Recorder, f *httpguard.Front, o Options) *Windows {
 func (ws *Windows) Table() []httpguard.Route {
 	return []httpguard.Route{
 		httpguard.At("GET POST", "/start_profile", httpguard.Admin, ws.start),
-		// Some guides call it /end_profile; SGLang's servers only have /stop_profile.
+		// Some guides use /end_profile, although SGLang's servers only have /stop_profile.
 		httpguard.At("GET POST", "/stop_profile /end_profile", httpguard.Admin, ws.stop),
 		httpguard.At("GET", "/profile_files", httpguard.Admin, ws.files),
 		httpguard.At("GET", "/profile_files/{id}/{name}", httpguard.Admin, ws.file),
 	}
 }
 
-// start is /start_profile, GET and POST. It answers as soon as the window is armed. A body is optional. Failures have a
-// proper status and the reason as text, because the stock clients print the body of a failure.
+// start is /start_profile, GET and POST. It answers as soon as the window is armed. A body is optional. An error reply
+// has a proper status and the reason as plain text, because SGLang's clients print the body of an error reply.
 func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	body, err := ws.front.BodyUpTo(w, r, httpguard.MostControl)
 	if err != nil {
@@ -99,14 +100,15 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	}
 	ws.list.remember(p, ws.o.Now())
 	ws.o.Log.Debug("profile armed", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
-	// SGLang's guide arms first and sends load afterwards, so this is not an error.
+	// A window without requests is not an error, because SGLang's guide arms a window first and sends load afterwards.
 	if p.StartStep == 0 && !p.ByStage && ws.o.Idle() {
 		ws.o.Log.Warn("profile armed while no request is running: nothing is recorded until load arrives", "id", p.ID)
 	}
 	httpguard.WriteText(w, http.StatusOK, wire.ProfileStarted)
 }
 
-// known rejects a field that SGLang does not know: a window with a misspelt num_steps would never end.
+// known rejects fields that SGLang does not know. If they were ignored, a window with a misspelt num_steps would never
+// end.
 func known(unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
@@ -118,9 +120,9 @@ func known(unknown []string) error {
 	return wire.Refuse(unknown[0], "unknown field; choose from %s", strings.Join(wire.ProfileFields, ", "))
 }
 
-// stop is /stop_profile and /end_profile. The files are written when it answers.
+// stop is /stop_profile and /end_profile. It answers only when the files are written.
 func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
-	if _, err := ws.front.BodyUpTo(w, r, httpguard.MostControl); err != nil { // stock clients send {} or the start body
+	if _, err := ws.front.BodyUpTo(w, r, httpguard.MostControl); err != nil { // SGLang's clients send {} or more
 		ws.o.Refuse(w, err)
 		return
 	}
@@ -136,7 +138,7 @@ func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
 
 func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 	status, message, retry := ws.o.Status(err)
-	// Clients know these messages, so they are passed on unchanged.
+	// Clients check for these messages, so pass them on unchanged.
 	for _, known := range []error{api.ErrProfileRunning, api.ErrProfileIdle} {
 		if errors.Is(err, known) {
 			message = known.Error()
@@ -149,10 +151,10 @@ func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 	httpguard.WriteText(w, status, message+"\n")
 }
 
-// namePart matches a valid part of a file name: a trace's name must not contain a directory.
+// namePart matches a valid part of a trace's file name. It excludes parts with a directory.
 var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 
-// dir returns the directory of a window that names this one, or none.
+// dir returns the directory for the files of a window. named is the directory in the request; nil: none.
 func (ws *Windows) dir(named *string) (string, error) {
 	return ws.front.Path("output_dir", cmp.Or(or(named, ""), httpguard.ProfileRoot(ws.o.Getenv)), ws.o.Root, ws.o.Getenv)
 }
@@ -199,8 +201,8 @@ func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error)
 	return p, err
 }
 
-// activities parses the names. Unknown ones are ignored as long as something is left to record: SGLang would answer 200
-// and record nothing.
+// activities parses the names of activities. It ignores unknown names if at least one known name is left. Otherwise it
+// returns an error, whereas SGLang answers 200 and records nothing.
 func (ws *Windows) activities(names []string) (api.Activity, error) {
 	if names == nil {
 		return api.ActivityCPU | api.ActivityGPU, nil

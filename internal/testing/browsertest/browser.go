@@ -40,14 +40,14 @@ func Start(t *testing.T, pipes []*os.File, args ...string) {
 	cmd.Env = append(os.Environ(), "HOME="+home)
 	cmd.ExtraFiles = pipes
 	ends(cmd)
-	cmd.WaitDelay = 5 * time.Second // its helpers may outlive it by a moment
+	cmd.WaitDelay = 5 * time.Second // the browser's helper processes may end a moment after it
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cmd.Cancel()
 		cmd.Wait()
-		// The helpers still write to the profile while they end; t.TempDir would report that as a failure.
+		// The helper processes still write to the browser's profile while they end. t.TempDir would report that as a failure.
 		for range 50 {
 			if os.RemoveAll(home) == nil {
 				break
@@ -57,7 +57,8 @@ func Start(t *testing.T, pipes []*os.File, args ...string) {
 	})
 }
 
-// Tab is one page of a browser, driven by the DevTools protocol over a pipe: messages are JSON, ended by a zero byte.
+// Tab is one page of a browser, driven by the DevTools protocol over a pipe. Each message is JSON followed by a zero
+// byte.
 type Tab struct {
 	t       *testing.T
 	out     *os.File
@@ -66,7 +67,7 @@ type Tab struct {
 	mu      sync.Mutex
 	id      int
 	answers map[int]chan json.RawMessage
-	log     []string // Console messages and exceptions
+	log     []string // console messages and exceptions
 }
 
 // Open starts a browser and opens url in it.
@@ -99,7 +100,7 @@ func Open(t *testing.T, url string, args ...string) *Tab {
 	b.session = attached.SessionID
 	b.Call("Runtime.enable", nil, nil)
 	b.Call("Log.enable", nil, nil)
-	b.Call("Page.enable", nil, nil) // otherwise new documents get no script
+	b.Call("Page.enable", nil, nil) // without this, the script is not added to new documents
 	b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": labels}, nil)
 	b.Show(url)
 	return b
@@ -125,7 +126,7 @@ func (b *Tab) Scheme(scheme string) {
 	}, nil)
 }
 
-// Picture returns a PNG of the viewport, or with whole of the whole page.
+// Picture returns a PNG of the viewport, or, if whole is set, of the entire page.
 func (b *Tab) Picture(whole bool) []byte {
 	b.t.Helper()
 	b.Call("Page.bringToFront", nil, nil) // a page in the background is not drawn
@@ -207,8 +208,8 @@ func (b *Tab) Call(method string, params, result any) {
 	}
 }
 
-// Eval returns the string value of a JavaScript expression in the page; it awaits a promise. With gesture it counts as
-// a user's click.
+// Eval evaluates a JavaScript expression in the page and returns the string value. If the value is a promise, Eval
+// awaits it. If gesture is set, the evaluation counts as a click by the user.
 func (b *Tab) Eval(expression string, gesture bool) string {
 	b.t.Helper()
 	var got struct {
@@ -234,7 +235,7 @@ func (b *Tab) Wait(expression string) {
 	}
 }
 
-// Console returns the messages and errors of the page's scripts and the browser.
+// Console returns the messages and errors that the page's scripts and the browser have logged.
 func (b *Tab) Console() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -255,7 +256,7 @@ func (b *Tab) Shoot(dir, name string) {
 	}
 }
 
-// Module returns a TypeScript module as a script that binds it to a name, for pages without it.
+// Module returns a script that binds a TypeScript module to a name, for pages that do not load this module.
 func Module(t *testing.T, path, name string) string {
 	t.Helper()
 	out, err := exec.Command("go", "tool", "esbuild", path, "--bundle", "--format=iife", "--global-name="+name, "--log-level=error").Output()

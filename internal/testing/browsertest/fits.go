@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// labels is a script that records the texts that plots draw, by canvas. A full redraw sets the canvas's size or fills
-// it first, which clears the record.
+// labels is a script that records the texts that plots draw on each canvas. A complete redraw first sets the canvas's
+// size or fills the canvas; either clears the record.
 const labels = `{
 const {fillText, fillRect} = CanvasRenderingContext2D.prototype;
 const height = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, "height");
@@ -27,9 +27,9 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 window.labelled = true;
 }`
 
-// misfits is a script that lists illegible content of the page as it is: a page wider than its window,
-// texts clipped by their element, and plot labels that overlap or are outside their plot. Text with an ellipsis may be
-// clipped if its tooltip shows it in full.
+// misfits is a script that lists layout faults in the present state of the page: a page wider than its window, texts
+// clipped by their element, and plot labels that overlap or lie outside their plot. Text that ends in an ellipsis may
+// be clipped if the tooltip shows the full text.
 const misfits = `
 const out = [], root = document.scrollingElement;
 if (!window.labelled) out.push("labels of plots were not recorded and cannot be checked");
@@ -52,14 +52,14 @@ for (const c of document.querySelectorAll("canvas")) {
 }
 return out;`
 
-// Misfits returns the illegible content of the page in its present state.
+// Misfits returns the layout faults in the present state of the page.
 func (b *Tab) Misfits() []string {
 	b.t.Helper()
 	return b.Told("(() => {" + misfits + "})()")
 }
 
 // Barriers returns the serious accessibility faults that axe-core finds in the page. The environment variable
-// STEPSCOPE_AXE names its source; without it the result is empty.
+// STEPSCOPE_AXE is the path of axe-core's source. If it is not set, the result is empty.
 func (b *Tab) Barriers() []string {
 	b.t.Helper()
 	path := os.Getenv("STEPSCOPE_AXE")
@@ -76,7 +76,7 @@ func (b *Tab) Barriers() []string {
 		.concat(r.passes.length < 10 ? "too few rules passed to judge the page" : []))`)
 }
 
-// Told returns the texts that an expression evaluates to; it awaits a promise.
+// Told evaluates an expression and returns its value, a list of texts. If the value is a promise, Told awaits it.
 func (b *Tab) Told(expression string) (texts []string) {
 	b.t.Helper()
 	got := b.Eval("Promise.resolve("+expression+").then(JSON.stringify)", false)

@@ -1,5 +1,5 @@
-// Package detecttest simulates time series of servers: data-parallel ranks serve requests that arrive at random, and
-// are sampled once a second. The fault and its start are known.
+// Package detecttest simulates time series of servers. Data-parallel ranks serve requests that arrive at random, and
+// are sampled once a second. A fault can be injected, so that the test knows the fault and its start.
 package detecttest
 
 import (
@@ -20,8 +20,8 @@ const (
 	LeastLoaded
 )
 
-// Fleet is a simulated server. Each of its ranks decodes all its requests together, one token per step. A step takes
-// Step·(1 + requests/64). A request's prompt is computed before its first token.
+// Fleet is a simulated server. Each rank decodes all of its requests together, one token per step. A step takes Step·(1
+// + requests/64). The prompt of a request is computed before the first token.
 type Fleet struct {
 	Seed    uint64
 	Ranks   int
@@ -31,7 +31,7 @@ type Fleet struct {
 	Step    time.Duration // base time of a decode step
 	Most    int           // limit on running requests per rank; others queue
 
-	// The fault, from the second From up to Until (0: to the end).
+	// The following fields define the fault, which lasts from the second From until the second Until (0: the end).
 	From, Until float64
 	Skew        float64 // factor on the requests of rank 1
 	Slow        float64 // factor on the step time of rank 1
@@ -39,13 +39,13 @@ type Fleet struct {
 	Surge       float64 // factor on the rate of requests
 	Stall       float64 // pause of rank 1 at the beginning of each second, s
 
-	// Disturbances that are not faults.
+	// The following fields define disturbances that are not faults.
 	Bursts  bool    // triple rate of requests in two seconds of each minute
 	Ramp    float64 // factor by which the load grows over the series; 0: constant
 	Restart float64 // second at which the server restarts; 0: never
 	Missing float64 // share of samples lost
 	Hole    float64 // second from which half a minute of samples is lost; 0: none
-	Stale   bool    // gauges as stale as SGLang's, updated at each prefill, else every 40 steps
+	Stale   bool    // update gauges as rarely as SGLang does: at each prefill, and otherwise every 40 steps
 }
 
 type request struct{ left float64 }
@@ -53,18 +53,18 @@ type request struct{ left float64 }
 type rank struct {
 	running []request
 	queue   []float64 // arrival times
-	made    float64   // tokens
+	made    float64   // tokens generated
 	shown   float64   // running requests at the last gauge update
-	steps   float64   // steps since then
-	before  float64   // shown at the previous sample
+	steps   float64   // steps since the last gauge update
+	before  float64   // value of shown at the previous sample
 }
 
 const (
-	tick       = 0.05 // in s
-	countEvery = 40   // in steps: SGLang's --decode-log-interval
+	tick       = 0.05 // step of the simulation in s
+	countEvery = 40   // steps between gauge updates, SGLang's --decode-log-interval
 )
 
-// Play calls sample for each second, with nil for a lost sample.
+// Play simulates the server and calls sample for each second. For a lost sample it passes nil.
 func (f *Fleet) Play(seconds int, sample func(second int, l *signals.Live)) {
 	rng := rand.New(rand.NewPCG(f.Seed, 7))
 	ranks := make([]rank, f.Ranks)
@@ -138,7 +138,7 @@ func (f *Fleet) step(rank, batch int, wrong bool) float64 {
 	return took
 }
 
-// arrive distributes the requests of a tick.
+// arrive distributes the requests that arrive in a tick to the ranks.
 func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wrong bool, end float64) {
 	life := f.Tokens * f.step(0, int(f.Load), false)
 	rate := f.Load * float64(f.Ranks) / life
@@ -151,9 +151,9 @@ func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wro
 	if wrong && f.Surge > 0 {
 		rate *= f.Surge
 	}
-	extra := 0.0 // rate of requests to rank 1 above its share
+	extra := 0.0 // additional rate of requests to rank 1
 	if wrong && f.Skew > 1 {
-		// The rate of the others is unchanged; rank 1 gets Skew times as many.
+		// The rate of the other ranks is unchanged; rank 1 gets Skew times as many requests.
 		extra = rate / float64(f.Ranks) * (f.Skew - 1)
 	}
 	for range poisson(rng, rate*tick) {

@@ -1,5 +1,5 @@
-// Package enginetest checks that an engine keeps the promises the server relies
-// on ([server.Engine]). Every engine, and every adapter to one, runs it.
+// Package enginetest checks that an engine keeps the promises the server relies on ([server.Engine]). Every engine, and
+// every adapter to an engine, runs these tests.
 package enginetest
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// patience bounds every wait; it is not a measure of speed.
+// patience limits every wait. It is generous and does not test the engine's speed.
 const patience = 30 * time.Second
 
-// Run tests the engines that open returns, an idle one each time. Their context
-// length must be at least 64 tokens.
+// Run tests the engines that open returns. Each call of open must return an idle engine. Their context length must be
+// at least 64 tokens.
 func Run(t *testing.T, open func(t *testing.T) server.Engine) {
 	t.Run("length", func(t *testing.T) { length(t, open(t)) })
 	t.Run("no tokens", func(t *testing.T) { noTokens(t, open(t)) })
@@ -65,7 +65,7 @@ func submit(t *testing.T, e server.Engine, ctx context.Context, r *api.Request) 
 	return ch
 }
 
-// length: n tokens, the last with the finish, then the channel is closed.
+// length checks that a request gets n tokens, the last with the finish, and that the channel is then closed.
 func length(t *testing.T, e server.Engine) {
 	list := read(t, submit(t, e, t.Context(), request(5)))
 	if len(list) != 5 {
@@ -115,7 +115,7 @@ func logprobs(t *testing.T, e server.Engine) {
 	}
 }
 
-// cancelled: a cancelled request ends by itself, and the engine is idle again.
+// cancelled checks that a cancelled request ends by itself and that the engine is then idle again.
 func cancelled(t *testing.T, e server.Engine) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ch := submit(t, e, ctx, request(60))
@@ -135,7 +135,7 @@ func idle(t *testing.T, e server.Engine) {
 	}
 }
 
-// many: concurrent requests, some cancelled, each with all its own events.
+// many checks that each of many concurrent requests, some of them cancelled, gets all of its events and no others.
 func many(t *testing.T, e server.Engine) {
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -167,7 +167,7 @@ func many(t *testing.T, e server.Engine) {
 	idle(t, e)
 }
 
-// unread: a channel that nobody reads must not stop the others.
+// unread checks that a request whose channel nobody reads does not stop the other requests.
 func unread(t *testing.T, e server.Engine) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := submit(t, e, ctx, request(60))
@@ -194,7 +194,7 @@ func flush(t *testing.T, e server.Engine) {
 	}
 }
 
-// profile: the two errors clients know, and a window with files.
+// profile checks the two errors that clients know, and that a window produces files.
 func profile(t *testing.T, e server.Engine) {
 	ctx := t.Context()
 	if _, err := e.StopProfile(ctx); !errors.Is(err, api.ErrProfileIdle) {
@@ -223,7 +223,7 @@ func profile(t *testing.T, e server.Engine) {
 	if err := e.StartProfile(ctx, p); !errors.Is(err, api.ErrInvalid) {
 		t.Errorf("a second window with the same name and directory: %v", err)
 	}
-	// An armed window can be stopped before it ever opened.
+	// An armed window can be stopped before it has opened.
 	p.ID, p.StartStep = "1.6", 1<<40
 	if err := e.StartProfile(ctx, p); err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func profile(t *testing.T, e server.Engine) {
 	}
 }
 
-// text: decoding in a stream is decoding at once.
+// text checks that decoding token by token gives the same text as decoding all tokens at once.
 func text(t *testing.T, e server.Engine) {
 	tok := e.Tokenizer()
 	for _, s := range []string{"plain", "é日本 🙂", "a\n\n b", ""} {

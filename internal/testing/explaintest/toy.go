@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Toy builds small traces by hand. Times are in ns; thread 0 launches, streams are numbered from 1.
+// Toy builds small traces by hand. Times are in ns. Thread 0 launches the work, and streams are numbered from 1.
 type Toy struct {
 	T    *trace.Trace
 	corr int64
@@ -44,7 +44,7 @@ func (y *Toy) Launch(name string, start, end int64) int64 {
 	return y.corr
 }
 
-// Op records GPU work on a stream; corr 0: its launch was not recorded.
+// Op records GPU work on a stream. corr 0 means that the launch of the work was not recorded.
 func (y *Toy) Op(cat trace.Category, name string, corr int64, stream int, start, end int64, grid int32) *Toy {
 	s := y.Span(cat, stream, name, start, end)
 	s.Corr = corr
@@ -53,7 +53,7 @@ func (y *Toy) Op(cat trace.Category, name string, corr int64, stream int, start,
 	return y
 }
 
-// Run records a kernel and its launch: the call begins at asked and takes 10 ns.
+// Run records a kernel and its launch. The launch call begins at asked and takes 10 ns.
 func (y *Toy) Run(name string, asked, start, end int64, grid int32) *Toy {
 	return y.Op(trace.Kernel, name, y.Launch("cudaLaunchKernel", asked, asked+10), 1, start, end, grid)
 }

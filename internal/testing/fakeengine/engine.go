@@ -1,6 +1,7 @@
 // Package fakeengine is an engine without a model, for tests of servers. It steps at a set pace and prefills before it
 // decodes. It has a bounded queue, a prefix cache, a KV cache that can fill up, and profile windows that count forward
-// steps. It never blocks on a channel. Its tokens are the bytes of a text that is given or derived from the prompt.
+// steps. It never blocks on a channel. The generated tokens are the bytes of a text that is either given or derived
+// from the prompt.
 package fakeengine
 
 import (
@@ -25,7 +26,7 @@ type Options struct {
 	ContextLen int                              // default 4096
 	DP         int                              // default 1
 	OnStep     func(api.Step)                   // batch log
-	Trap       func(r *api.Request) *api.Finish // ends a request before its first token
+	Trap       func(r *api.Request) *api.Finish // if not nil, its result ends the request before the first token
 }
 
 // Engine is the fake engine.
@@ -78,7 +79,7 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Close stops the engine; open channels are closed without a finish.
+// Close stops the engine. It closes channels that are still open without sending a finish.
 func (e *Engine) Close() {
 	e.stop()
 	<-e.stopped
@@ -209,7 +210,7 @@ func (e *Engine) step() {
 	}
 }
 
-// advance produces one token; s.n < 0 marks the end.
+// advance produces one token of a request. It sets s.n < 0 at the end of the request.
 func (e *Engine) advance(s *slot, first bool) {
 	p := s.r.Params
 	ev := api.Event{Token: api.NoToken, Cached: s.cached, DPRank: max(0, s.r.DPRank)}
@@ -269,7 +270,8 @@ func top(id int32, n int) []api.Logprob {
 	return out
 }
 
-// lookup returns the number of cached leading tokens of ids; the last token is always computed.
+// lookup returns the number of leading tokens of ids that are cached. It never counts the last token, which is always
+// computed.
 func (e *Engine) lookup(ids []int32) int {
 	best := 0
 	for _, s := range e.seen {

@@ -10,19 +10,18 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// window is one profile, by the rules of SGLang's scheduler: it starts at an
-// absolute forward count, holds exactly NumSteps steps, and closes when the step
-// after the last arrives.
+// window is one profiling window. It follows the rules of SGLang's scheduler: it starts at an absolute forward count,
+// contains exactly NumSteps steps, and closes when the step after the last one arrives.
 type window struct {
 	r       api.ProfileRequest
 	start   int64 // first recorded step; 0: at once
 	open    bool
 	steps   int
-	prefill int // by stage
+	prefill int // number of recorded prefill steps, if windows are by stage
 	decode  int
 }
 
-// before is called ahead of each forward step; e.mu is held.
+// before is called before each forward step. The caller holds e.mu.
 func (w *window) before(e *Engine, prefill bool) {
 	if w == nil {
 		return
@@ -62,7 +61,7 @@ func file(r *api.ProfileRequest) string {
 	return name
 }
 
-// close writes one file for the window; e.mu is held.
+// close writes one file for the window. The caller holds e.mu.
 func (e *Engine) close(w *window) (api.ProfileResult, error) {
 	e.profile = nil
 	res := api.ProfileResult{Dir: w.r.OutputDir, ID: w.r.ID}

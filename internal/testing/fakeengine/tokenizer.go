@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// Special tokens; ids below 256 are bytes, those above End have no text.
+// Special tokens. Ids below 256 are bytes, and ids above End have no text.
 const (
 	BOS   int32 = 256
 	EOS   int32 = 257
@@ -22,7 +22,7 @@ var specials = map[int32]string{BOS: "<s>", EOS: "</s>", Start: "<|im_start|>", 
 // Tokenizer has one token for each byte.
 type Tokenizer struct{}
 
-// Encode converts a text to ids. With special it converts the names of special tokens in the text to their ids.
+// Encode converts a text to ids. If special is set, it converts the names of special tokens in the text to their ids.
 func (Tokenizer) Encode(text string, special bool) ([]int32, error) {
 	var ids []int32
 	if special {
@@ -79,7 +79,7 @@ func (s *stream) Push(id int32) string {
 	if !utf8.FullRune(s.held) {
 		return ""
 	}
-	// Another byte may both show an earlier one to be invalid and be complete by itself.
+	// A byte may be a complete rune and at the same time show that the bytes before it are invalid.
 	return s.Flush()
 }
 

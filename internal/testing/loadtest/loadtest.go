@@ -13,10 +13,11 @@ import (
 
 const (
 	ms    = int64(1_000_000)
-	start = int64(1_763_750_000_000_000_000) // of the run and of the trace, ns since the epoch
+	start = int64(1_763_750_000_000_000_000) // start of the run and of the trace, ns since 1970
 )
 
-// reply returns a record of a request with its send time, and the times of its events with text, in ms.
+// reply returns the record of a request that was sent at sent and received events with text at the given times, all in
+// ms.
 func reply(id string, sent int64, events ...int64) bench.Record {
 	r := bench.Record{
 		ID: id, Scheduled: sent * ms, Released: sent * ms, Sent: sent * ms, First: events[0] * ms, Last: events[len(events)-1] * ms, Done: events[len(events)-1] * ms,
@@ -44,7 +45,7 @@ func Sample() []bench.Record {
 	return records
 }
 
-// Trace returns the trace of Sample's server.
+// Trace returns the trace of the server to which the load of Sample was sent.
 func Trace() *trace.Trace {
 	t := &trace.Trace{Source: trace.Source{Host: "here", Rank: trace.Rank{TP: 0, DP: -1, PP: -1, EP: -1}}, Tracks: make([]trace.Track, 3)}
 	add := func(cat trace.Category, from, to int64, name string, track trace.TrackID, corr int64, ids string) {

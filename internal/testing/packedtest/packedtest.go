@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Read returns the text of a file. It detects gzip and zstd by the first bytes.
+// Read returns the decompressed text of a file. It detects gzip and zstd by the first bytes.
 func Read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)

@@ -11,7 +11,7 @@ import (
 // Copy returns a copy of the traces that may be modified.
 func Copy(ts []*trace.Trace) []*trace.Trace { return clone(ts) }
 
-// Clock offsets a rank's clock by ns at the first span, and makes it drift by drift ns per ns from there.
+// Clock shifts a rank's clock by ns at the first span. From there on, the clock drifts by drift ns per ns.
 func Clock(t *trace.Trace, ns int64, drift float64) {
 	if len(t.Spans) == 0 {
 		return
@@ -32,7 +32,7 @@ func Clock(t *trace.Trace, ns int64, drift float64) {
 	sortSpans(t)
 }
 
-// DropLaunches removes a share of the launch calls; 1: all.
+// DropLaunches removes a random share of the launch calls; share 1 removes all of them.
 func DropLaunches(t *trace.Trace, share float64, seed uint64) {
 	on := map[int64]bool{}
 	for i := range t.Spans {
@@ -55,8 +55,8 @@ func DropLaunches(t *trace.Trace, share float64, seed uint64) {
 	})
 }
 
-// Keep keeps the steps from first to last, and events outside all steps between them: the content of a window that
-// opened and closed there.
+// Keep keeps the steps from first to last and the events between these steps, which is the content of a window that
+// contains only these steps.
 func Keep(t *trace.Trace, first, last int) {
 	r := prep.Trace(t, nil)
 	from, to := r.Steps[first].Start, r.Steps[last].End
@@ -83,7 +83,7 @@ func Keep(t *trace.Trace, first, last int) {
 	t.Spans = kept
 }
 
-// Rename renames GPU work; rename may return the same name.
+// Rename renames GPU work. rename returns the new name, which may be the same as the old one.
 func Rename(t *trace.Trace, rename func(name string) string) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat.OnGPU() {

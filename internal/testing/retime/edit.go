@@ -13,7 +13,7 @@ func (m *Model) Pause(rank, step int, ns int64) {
 	panic("retime: no such step")
 }
 
-// Period returns the median time from the start of one step to the next, over all ranks.
+// Period returns the median time, over all ranks, from the start of a step to the start of the next one.
 func (m *Model) Period() int64 {
 	var all []int64
 	for _, threads := range m.threads {
@@ -49,7 +49,7 @@ func (m *Model) PauseAt(rank int, at, ns int64) {
 	panic("retime: the thread has ended by then")
 }
 
-// Stretch scales the durations of the chosen ops, except collectives of several ranks.
+// Stretch scales the durations of the chosen ops. It skips collectives of several ranks.
 func (m *Model) Stretch(factor float64, choose func(o *Op) bool) {
 	for _, o := range m.Ops {
 		if o.Meet == nil && choose(o) {
@@ -82,7 +82,7 @@ func (m *Model) Add(o *Op, name string) *Op {
 	return &c
 }
 
-// Leave delays the end of a collective's op on its rank alone, as a slow link would.
+// Leave delays the end of a collective's op on the op's rank only, as a slow link would.
 func (m *Model) Leave(o *Op, ns int64) { o.tail += ns }
 
 // Recorded returns the time range of a rank's launching thread in its trace.

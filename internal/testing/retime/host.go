@@ -56,7 +56,7 @@ func (m *Model) addHost(i int, r *match.Rank) []*Moment {
 	for s := range r.Steps {
 		if st := &r.Steps[s]; st.Name != "" {
 			add(st.Track, st.Start, StepBegins)
-			// Moments at the end of the step are not part of it.
+			// Moments at the end of the step do not belong to the step.
 			add(st.Track, st.End-1, StepEnds)
 		}
 	}
@@ -136,8 +136,9 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	return out
 }
 
-// addWaits finds the work that each return from a blocking call waited for: the last op launched before and finished by
-// then. A call that waits for an event waits for the last op launched before an event was recorded.
+// addWaits finds, for each return from a blocking call, the work that the call waited for. It is the last op that was
+// launched before the call and had ended when the call returned. A call that waits for an event waits for the last op
+// launched before the event was recorded.
 func (m *Model) addWaits(i int, r *match.Rank, ops []*Op, calls []*Moment) {
 	lastOf := map[*Moment]*Op{}
 	for _, o := range ops {
@@ -161,7 +162,7 @@ func (m *Model) addWaits(i int, r *match.Rank, ops []*Op, calls []*Moment) {
 			var best *Op
 			for c := len(calls) - 1; c >= 0; c-- {
 				call := calls[c]
-				// A blocking copy is launched by the same call that waits for it.
+				// A blocking copy is launched by the call that also waits for it.
 				if o := lastOf[call]; call.at < ret.at && o != nil && o.end <= ret.at && (best == nil || o.end > best.end) {
 					if !onEvent || events.recordedAfter(calls, c, begins.at) {
 						best = o
@@ -177,7 +178,7 @@ func (m *Model) addWaits(i int, r *match.Rank, ops []*Op, calls []*Moment) {
 
 // eventCalls holds a thread's event records and its waits for events.
 type eventCalls struct {
-	records []int64 // in time order
+	records []int64 // times of the event records, in order
 	waits   map[int64]bool
 }
 
@@ -199,7 +200,8 @@ func (m *Model) eventCalls(i int, r *match.Rank, track trace.TrackID) *eventCall
 	return e
 }
 
-// recordedAfter reports whether an event was recorded between a call and the next launch, and before a moment.
+// recordedAfter reports whether an event was recorded after call c and before the next launch call, and also before the
+// time before.
 func (e *eventCalls) recordedAfter(calls []*Moment, c int, before int64) bool {
 	k, _ := slices.BinarySearch(e.records, calls[c].at)
 	if k == len(e.records) || e.records[k] >= before {

@@ -1,12 +1,12 @@
-// Package retime modifies a real capture as if something had been different: a rank's kernels slower, its host paused,
-// a link worse. Tests thereby know the correct result of an analysis.
+// Package retime modifies a real capture as if something had been different: for example, as if a rank's kernels had
+// been slower, its host had paused, or a link had been slower. So tests know the correct result of an analysis.
 //
-// New links each moment of a capture to the moments it waited for. A host thread goes from call to call. A call
-// launches GPU work. An op begins when three conditions hold: it has been launched, the previous op on its stream has
-// ended, and so has the op on another stream that it seems to wait for. A collective ends once it has begun on all
-// ranks. A blocking call returns when the work that it waits for is done. Intervals between two moments keep their
-// recorded lengths. Unexplained delay stays with a moment (Op.Late), and a moment with slack may lose it, so a slowdown
-// delays others as it would have on the real machine.
+// New links each moment of a capture to the moments that it waited for. A host thread makes one call after the other. A
+// call launches GPU work. An op begins when three conditions hold: it has been launched, the previous op on the same
+// stream has ended, and the op on another stream that it seems to wait for has ended. A collective ends once it has
+// begun on all ranks. A blocking call returns when the work that it waits for is done. Intervals between two moments
+// keep their recorded lengths. Delay that no known wait explains is kept with the moment (Op.Late). Slack before a
+// moment may absorb a delay, so a slowdown delays other moments as it would have on the real machine.
 package retime
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Upper limits on lags that were hidden behind other delays, in ns.
+// Upper limits, in ns, on lags that are unknown because they were hidden behind other delays.
 const (
-	streamLag = 2_000  // from the end of an op to the start of the next on its stream
-	launchLag = 20_000 // from a call to the start of its work; for a graph: from the call's end
+	streamLag = 2_000  // from the end of an op to the start of the next op on the same stream
+	launchLag = 20_000 // from a call to the start of its work; for a graph, from the end of the call
 	returnLag = 20_000 // from the end of the work to the return of a call that waits for it
-	callTime  = 10_000 // duration of a blocking call without anything to wait for
-	otherLag  = 20_000 // how recently an op on another stream must have ended to be waited for
-	noise     = 3_000  // longer delays need an explanation
+	callTime  = 10_000 // duration of a blocking call that has nothing to wait for
+	otherLag  = 20_000 // an op seems to wait for one on another stream that ended at most this long before its start
+	noise     = 3_000  // only delays longer than this need an explanation
 )
 
 // Model is a capture that can be modified before Run computes its times.
@@ -35,14 +35,14 @@ type Model struct {
 	Ops     []*Op     // by rank, then as recorded
 	Moments []*Moment // by rank and thread, then in time order
 	Meets   []*Meet   // collectives of several ranks
-	Steps   int       // in the capture's numbering
+	Steps   int       // number of steps in the capture's numbering
 	Kinds   []trace.StepKind
 	traces  []*trace.Trace
 	ranks   []*match.Rank
-	threads []map[trace.TrackID][]*Moment // by rank
+	threads []map[trace.TrackID][]*Moment // moments of each thread, by rank
 	main    []trace.TrackID               // each rank's thread with most launches
-	arrive  []map[int32]*Moment           // by rank and host collective: its arrival
-	leave   []map[int32]*Moment           // the same: the continuation of its main thread, if it waits
+	arrive  []map[int32]*Moment           // by rank and host collective: arrival of the rank
+	leave   []map[int32]*Moment           // same keys: moment at which the rank's main thread continues, if it waits
 }
 
 // Op is one kernel, copy or memset.
@@ -51,19 +51,19 @@ type Op struct {
 	Name       string
 	Class      kernel.Class
 	InGraph    bool
-	Dur        int64 // unused for a Meet
+	Dur        int64 // duration; unused if Meet is set
 	Late       int64 // delay after the end of all known waits
 	Meet       *Meet // nil: no other rank takes part
 
 	trace            *trace.Op // grid and bytes
 	span             int32
 	track            trace.TrackID
-	start, end       int64 // first as recorded, then re-timed
-	prev, other      *Op   // on its stream; on another
-	gap, wait        int64 // from their ends to the start
+	start, end       int64 // as recorded; after Run, the new times
+	prev, other      *Op   // preceding op on the same stream; op on another stream that is waited for
+	gap, wait        int64 // time from the end of prev, and of other, to the start
 	call             *Moment
-	lag              int64 // from the call to the start
-	tail             int64 // for a Meet: its end on this rank minus the earliest end
+	lag              int64 // time from the call to the start
+	tail             int64 // for a collective: end on this rank minus earliest end on any rank
 	corr             int64
 	added            bool
 	beganAt, endedAt int64 // as recorded
@@ -73,15 +73,15 @@ type Op struct {
 type Moment struct {
 	Rank, Step int
 	Name       string // name of the call, or the kind of moment
-	Gap        int64  // from the previous moment
-	Returns    bool   // from a call that waits for the device; Gap is then the minimum duration
+	Gap        int64  // time since the previous moment of the thread
+	Returns    bool   // the moment is the return of a call that waits for the device; Gap is then its minimum duration
 
-	at, now int64 // as recorded; as re-timed
+	at, now int64 // time as recorded, and new time
 	prev    *Moment
 	forOp   *Op       // op waited for; nil: unknown
-	lag     int64     // from its end
+	lag     int64     // time from the end of forOp
 	forHost []*Moment // arrivals at a host collective that are waited for
-	hostLag int64     // from the last of them
+	hostLag int64     // time from the last of these arrivals
 	late    int64     // unexplained delay
 	pauses  []pause
 }
@@ -89,11 +89,11 @@ type Moment struct {
 // pause is time inserted into a gap.
 type pause struct{ at, ns int64 }
 
-// Meet is one collective with its ops on all ranks.
+// Meet is one collective with the ops of all ranks.
 type Meet struct {
 	Step     int
 	Op       string
-	Transfer int64 // from the last arrival to the first end
+	Transfer int64 // time from the last arrival to the first end
 	InGraph  bool
 	Of       []*Op
 }
@@ -132,7 +132,7 @@ func New(ts []*trace.Trace) *Model {
 	return m
 }
 
-// offset returns the correction of a rank's clock.
+// offset returns the correction, in ns, that aligns a rank's clock.
 func offset(r *match.Rank) int64 {
 	if len(r.Ops) > 0 {
 		return r.Shift.At(r.Ops[len(r.Ops)/2].Start)
@@ -140,7 +140,7 @@ func offset(r *match.Rank) int64 {
 	return r.Shift.At(0)
 }
 
-// stepOf returns a step of the rank in the capture's numbering.
+// stepOf converts a rank's step number to the capture's numbering.
 func stepOf(r *match.Rank, step int32) int {
 	if step < 0 {
 		return -1
@@ -202,7 +202,7 @@ func (o *Op) ready() int64 {
 	return at
 }
 
-// waitForOther finds the op on another stream that ended just before.
+// waitForOther finds the op on another stream that ended just before o began.
 func (o *Op) waitForOther(before []*Op) {
 	for _, p := range before {
 		if p.track != o.track && p.end <= o.start && p.end > o.start-otherLag && (o.other == nil || p.end > o.other.end) {

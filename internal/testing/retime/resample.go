@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Resample makes a healthy window from a capture: host times and device times of each rank's steps and transfer times
-// are drawn at random from those measured on all ranks. Differences between ranks are then only due to chance.
+// Resample makes a healthy window from a capture. It draws the host times, device times and transfer times of each
+// rank's steps at random from those measured on all ranks. Differences between ranks are then only due to chance.
 //
-// Times come from a similar step of any rank, with the same events in the same order, so that slow steps are as slow as
-// recorded. If not all ranks have such a step, each part is drawn separately, from parts at the same position in steps
-// of that kind.
+// The times of a step are taken from a similar step of any rank, with the same events in the same order, so that slow
+// steps are as slow as recorded. If not all ranks have such a step, each part of the step is drawn separately, from
+// parts at the same position in steps of the same kind.
 //
 // Traces do not show communication between hosts. If nothing else synchronises the hosts from step to step, they drift
 // apart more than on the real machine.
@@ -22,7 +22,7 @@ func (m *Model) Resample(random *rand.Rand) {
 	m.resampleMeets(random)
 }
 
-// like groups similar samples to draw from.
+// like groups the samples from which times are drawn, by similarity.
 type like[T any] struct {
 	of    map[string][]T
 	ranks map[string][]int
@@ -44,8 +44,8 @@ func (l like[T]) draw(key string, random *rand.Rand) T {
 	return l.of[key][random.IntN(len(l.of[key]))]
 }
 
-// stepLike identifies the kind of a step, and whether it is the first in a sequence of its kind, since the first has
-// more work on all ranks.
+// stepLike identifies the kind of a step. It distinguishes the first step in a sequence of steps of one kind, because
+// the first has more work on all ranks.
 func (m *Model) stepLike(step int) string {
 	if step < 0 {
 		return "outside "
@@ -71,7 +71,7 @@ func (m *Model) resampleHosts(random *rand.Rand) {
 			parts = append(parts, part)
 		}
 	}
-	places := make([][]string, len(parts)) // by moment: its name and position in its step
+	places := make([][]string, len(parts)) // for each moment: name and position in the step
 	for i, part := range parts {
 		part = slices.DeleteFunc(part, func(p *Moment) bool { return p.prev == nil })
 		var key strings.Builder
@@ -161,7 +161,7 @@ func (m *Model) resampleDevices(random *rand.Rand) {
 	})
 }
 
-// resampleMeets draws transfer times, and by how much later one rank leaves than another.
+// resampleMeets draws transfer times, and the delays with which some ranks leave a collective later than others.
 func (m *Model) resampleMeets(random *rand.Rand) {
 	type took struct {
 		transfer int64

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// edge means that a moment occurs at least lag after another. Device and host moments share one numbering.
+// edge states that one moment occurs at least lag after another one. Device and host moments share one numbering.
 type edge struct {
 	from, to int32
 	lag      int64
@@ -27,7 +27,7 @@ func (m *Model) Run() ([]*trace.Trace, error) {
 
 // time computes all times: moments without waits stay in place, and the others follow in topological order.
 func (m *Model) time() error {
-	number := make(map[*Op]int32, len(m.Ops)) // number of its start; its end is the next
+	number := make(map[*Op]int32, len(m.Ops)) // number of the op's start; its end has the next number
 	host := make(map[*Moment]int32, len(m.Moments))
 	var at, add []int64
 	for _, o := range m.Ops {
@@ -42,7 +42,7 @@ func (m *Model) time() error {
 		at, add = append(at, p.at), append(add, p.late)
 	}
 	var edges []edge
-	began := make(map[*Meet]int32, len(m.Meets)) // all ranks have arrived
+	began := make(map[*Meet]int32, len(m.Meets)) // number of the moment at which all ranks have arrived
 	for _, meet := range m.Meets {
 		began[meet] = int32(len(at))
 		at, add = append(at, 0), append(add, 0)
@@ -92,8 +92,8 @@ func (m *Model) time() error {
 	return nil
 }
 
-// longest turns at, the start times of moments without predecessors, into the times of all moments: the maximum over
-// predecessors plus add.
+// longest computes the times of all moments in at. On entry, at contains the times of moments without predecessors. The
+// time of any other moment is the maximum over its predecessors, plus add.
 func longest(edges []edge, at, add []int64) error {
 	waits := make([]int32, len(at))
 	first := make([]int32, len(at)+1)
@@ -186,14 +186,14 @@ func (m *Model) rewrite(i int, t *trace.Trace) {
 	}
 }
 
-// onDevice moves a mirrored annotation with the ops under it.
+// onDevice returns the new start and end of a device-side annotation: it moves with the ops inside it.
 func onDevice(ops []*Op, start, end int64) (int64, int64) {
 	from, _ := slices.BinarySearchFunc(ops, start, func(o *Op, at int64) int { return int(min(max(o.beganAt-at, -1), 1)) })
 	to := from
 	for to < len(ops) && ops[to].beganAt < end {
 		to++
 	}
-	if from == to { // no ops under it
+	if from == to { // the annotation has no ops
 		if from == len(ops) {
 			from--
 		}

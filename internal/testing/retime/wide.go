@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Wide extends a capture of one tensor-parallel group to n ranks: copies of its ranks in turn, all in the same
-// collectives. Resample makes the copies differ.
+// Wide extends a capture of one tensor-parallel group to n ranks. It copies the ranks in turn; all copies take part in
+// the same collectives. Resample makes the copies differ.
 func Wide(ts []*trace.Trace, n int) []*trace.Trace {
 	var list []string
 	for i := range n {
@@ -35,8 +35,8 @@ func Wide(ts []*trace.Trace, n int) []*trace.Trace {
 	return out
 }
 
-// Straggler returns a capture with n different ranks. The host of rank late is delayed by ns in each step from step
-// from on.
+// Straggler returns a capture with n different ranks. In each step from number from on, the host of rank late is
+// delayed by ns.
 func Straggler(ts []*trace.Trace, n, late, from int, ns int64) ([]*trace.Trace, error) {
 	m := New(Wide(ts, n))
 	m.Resample(rand.New(rand.NewPCG(uint64(n), 1)))

@@ -17,24 +17,25 @@ import (
 // Options describe a cluster; the zero value is three nodes with four GPUs.
 type Options struct {
 	Nodes int // named node1, node2 and so on
-	GPUs  int // per node; never opened
-	// Tmpfs are directories over which every node mounts its own empty file system, so that nodes share nothing there.
-	// TmpfsSize limits the size on some nodes, by node number, in mount's syntax ("4m"), to simulate a full disk.
+	GPUs  int // number of GPUs per node; they are fake and never opened
+	// Tmpfs are directories over which every node mounts its own empty file system, so that nodes do not share these
+	// directories. TmpfsSize limits the size on some nodes, by node number, in mount's syntax ("4m"), to simulate a full
+	// disk.
 	Tmpfs     []string
 	TmpfsSize map[int]string
 	// LostAfter is the time after which the controller gives up a silent node, 30 s by default.
 	LostAfter time.Duration
-	// Containers makes sbatch and srun accept pyxis's options. Mounts are real, images are not: programs are the
-	// host's, and SLURMTEST_IMAGE holds the image of a task.
+	// Containers makes sbatch and srun accept pyxis's options. Mounts really happen, but images are not used: tasks run
+	// the host's programs, and SLURMTEST_IMAGE contains the name of the image.
 	Containers bool
 }
 
 // Cluster is a Slurm that runs until its test ends.
 type Cluster struct {
 	t     testing.TB
-	dir   string // directory of all its files
-	tag   string // name of its bridge, and prefix of the names of the nodes' links
-	net   string // first three numbers of its addresses
+	dir   string // directory of all files of the cluster
+	tag   string // name of the cluster's bridge, and prefix of the names of the nodes' links
+	net   string // first three numbers of the cluster's IP addresses
 	nodes []*Node
 	keeper
 }
@@ -43,7 +44,7 @@ type Cluster struct {
 var needs = []string{"munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo", "scontrol", "ip", "unshare", "nsenter", "mount"}
 
 // Start starts a cluster and waits until its nodes accept jobs. If that is impossible, the test is skipped; with
-// STEPSCOPE_SLURM set, it fails instead. The cluster ends with the test and leaves nothing behind, even if the test
+// STEPSCOPE_SLURM set, it fails instead. The cluster is removed completely when the test ends, even if the test
 // crashes.
 func Start(t testing.TB, opts Options) *Cluster {
 	t.Helper()
@@ -88,7 +89,7 @@ func Start(t testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// impossible returns the reason for which a cluster cannot run here, or "".
+// impossible returns the reason why a cluster cannot run on this host, or "".
 func (c *Cluster) impossible(opts Options) string {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		return "the Slurm test cluster needs Linux, and root for the namespaces of its nodes"
@@ -129,13 +130,13 @@ func program(name string) string {
 	return ""
 }
 
-// Env is the environment for programs that talk to this cluster.
+// Env returns the environment for programs that communicate with this cluster.
 func (c *Cluster) Env() []string {
 	return []string{"SLURM_CONF=" + c.file("etc/slurm.conf"), "PATH=" + searched()}
 }
 
-// Command is a command on the host that talks to this cluster. Its environment excludes variables of a job in which the
-// test itself may run.
+// Command returns a command that runs on the host and communicates with this cluster. The command's environment
+// excludes the variables of a Slurm job in which the test itself may be running.
 func (c *Cluster) Command(name string, args ...string) *exec.Cmd {
 	if path := program(name); path != "" && !strings.Contains(name, "/") {
 		name = path
@@ -150,7 +151,7 @@ func (c *Cluster) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output returns the output of a command on the host. A failure fails the test.
+// output returns the output of a command on the host. If the command fails, so does the test.
 func (c *Cluster) output(name string, args ...string) string {
 	c.t.Helper()
 	out, err := c.Command(name, args...).CombinedOutput()

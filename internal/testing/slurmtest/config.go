@@ -59,7 +59,7 @@ func (c *Cluster) configure(o Options) error {
 		}
 		err = errors.Join(err, os.Mkdir(c.file("spool/"+n.Name), 0o755))
 	}
-	for i := range o.GPUs { // a GPU's file must be a device; this one is /dev/null
+	for i := range o.GPUs { // the file of a GPU must be a device, so use the device of /dev/null
 		err = errors.Join(err, syscall.Mknod(c.file(fmt.Sprintf("dev/gpu%d", i)), syscall.S_IFCHR|0o666, 1<<8|3))
 	}
 	if o.Containers {
@@ -89,8 +89,8 @@ func (c *Cluster) tmpfs(dirs []string, size string) (lines string, err error) {
 	return lines, nil
 }
 
-// cgroupPlugin returns the plugin that needs no cgroups. slurmd loads one although nothing here uses it, and its
-// default exits if there are no cgroups.
+// cgroupPlugin returns the name of the plugin that needs no cgroups. slurmd always loads a cgroup plugin, although
+// nothing here uses it, and exits with the default plugin if there are no cgroups.
 func (c *Cluster) cgroupPlugin() string {
 	said, _ := c.Command("slurmd", "-V").Output()
 	if m := regexp.MustCompile(`(\d+)\.\d+`).FindSubmatch(said); m != nil {

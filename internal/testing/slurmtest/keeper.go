@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// keeper is the process that starts and stops a cluster. It stops the cluster when the pipe from this process closes,
-// so also when the test is killed and no Cleanup runs.
+// keeper is the process that starts and stops a cluster. It stops the cluster when the pipe from this process closes.
+// That also happens when the test is killed and no Cleanup function runs.
 type keeper struct {
 	process *exec.Cmd
 	hold    io.Closer
@@ -43,14 +43,14 @@ func (c *Cluster) keep() error {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // its log has the result
+		_ = cmd.Wait() // the keeper's log contains the result
 		close(ended)
 	}()
 	c.keeper = keeper{cmd, hold, ended}
 	return nil
 }
 
-// stop stops the cluster and waits until nothing of it is left.
+// stop stops the cluster and waits until it is removed completely.
 func (c *Cluster) stop() {
 	if c.t.Failed() && c.process != nil {
 		c.t.Logf("slurmtest: logs of the cluster:\n%s", c.logs())
@@ -64,7 +64,7 @@ func (c *Cluster) stop() {
 			return
 		}
 	}
-	// Usually the keeper has done this already, unless it never ran.
+	// Usually the keeper has removed the network already, unless the keeper never ran.
 	if c.tag != "" {
 		_ = c.Command("ip", "link", "del", c.tag).Run()
 	}

@@ -36,7 +36,7 @@ func (c *Cluster) ip(args ...string) error {
 func (c *Cluster) hosts() string {
 	text := "127.0.0.1 localhost\n" + c.net + ".254 controller"
 	if name, err := os.Hostname(); err == nil {
-		text += " " + name // srun listens on the host under this name
+		text += " " + name // name under which nodes reach srun on the host
 	}
 	for _, n := range c.nodes {
 		text += fmt.Sprintf("\n%s %s", n.Addr, n.Name)

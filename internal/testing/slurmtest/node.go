@@ -14,7 +14,7 @@ import (
 type Node struct {
 	Name, Addr string
 	cluster    *Cluster
-	first      *os.Process // its process 1, as numbered by the host
+	first      *os.Process // process 1 of the node, with the host's number of it
 }
 
 // Node returns a node by number, from 1.
@@ -30,7 +30,7 @@ func (n *Node) find() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.Name, err)
 	}
-	// A process handle, so that a later process with the same number is never hit.
+	// Use a process handle, so that a later process with the same number never gets a signal.
 	n.first, err = os.FindProcess(pid)
 	return err
 }
@@ -38,7 +38,7 @@ func (n *Node) find() error {
 // up reports whether a node's processes are running.
 func (n *Node) up() bool { return n.first.Signal(syscall.Signal(0)) == nil }
 
-// Command is a command on this node, in the test's initial directory.
+// Command returns a command that runs on this node, in the test's initial directory.
 func (n *Node) Command(name string, args ...string) *exec.Cmd {
 	n.cluster.t.Helper()
 	if !n.up() {
@@ -48,7 +48,7 @@ func (n *Node) Command(name string, args ...string) *exec.Cmd {
 	return n.cluster.Command("nsenter", append(inside, args...)...)
 }
 
-// Kill simulates a crash of the node: all its processes and its network disappear. The controller detects that by
+// Kill simulates a crash of the node: all its processes and its network disappear. The controller detects the crash by
 // itself (Options.LostAfter).
 func (n *Node) Kill() {
 	n.cluster.t.Helper()
@@ -60,7 +60,7 @@ func (n *Node) Kill() {
 	}
 }
 
-// Down reports the node to the controller as down: its jobs end.
+// Down marks the node as down in the controller, which ends the node's jobs.
 func (n *Node) Down() {
 	n.cluster.t.Helper()
 	n.cluster.output("scontrol", "update", "nodename="+n.Name, "state=down", "reason=test")

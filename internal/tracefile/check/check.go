@@ -174,7 +174,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 
 // describe adds the metadata in h and adds the base to the times.
 func (f *File) describe(h *set.Head) {
-	f.Host, f.TraceID, f.Complete = h.Host, h.TraceID, f.Problem == nil
+	f.Host, f.TraceID, f.Complete = h.Host, h.TraceID, f.Problem == nil && f.Impossible() == 0
 	if h.Merged != nil {
 		f.Parts = h.Merged.Ranks
 	} else {

@@ -21,7 +21,7 @@ const (
 func checkInvariants(t *trace.Trace) {
 	odd := trace.Tally{}
 	last := make([]int, len(t.Tracks)) // index of the latest GPU op of each track, plus 1
-	calls := make([]int, len(t.Tracks))
+	calls := make([]ids, len(t.Tracks))
 	back := int64(0)
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -29,7 +29,9 @@ func checkInvariants(t *trace.Trace) {
 		case trace.Kernel, trace.Memcpy, trace.Memset:
 			if p := last[s.Track]; p > 0 {
 				if before := &t.Spans[p-1]; before.End() > s.End()+runsOnLeast {
-					before.Dur = s.Start - before.Start
+					if before.Dur = s.Dur; s.Start > before.Start {
+						before.Dur = s.Start - before.Start
+					}
 					odd.Add(trace.NoteRunsOn, 1)
 				}
 			}
@@ -38,13 +40,10 @@ func checkInvariants(t *trace.Trace) {
 			if s.Corr <= 0 {
 				continue
 			}
-			if p := calls[s.Track]; p > 0 {
-				if before := &t.Spans[p-1]; before.Corr > s.Corr && s.Start-before.Start > setBackLeast {
-					odd.Add(trace.NoteSetBack, 1)
-					back = max(back, s.Start-before.Start)
-				}
+			if by := calls[s.Track].highest(t, i); by > 0 {
+				odd.Add(trace.NoteSetBack, 1)
+				back = max(back, by)
 			}
-			calls[s.Track] = i + 1
 		}
 	}
 	for _, n := range odd.Notes(t.Source.Path) {
@@ -52,6 +51,29 @@ func checkInvariants(t *trace.Trace) {
 		t.Notes = append(t.Notes, n)
 	}
 	noteLost(t)
+}
+
+// ids holds the API calls of a track so far.
+type ids struct {
+	calls []int // indices of spans
+	next  int   // the first call that is not earlier than the latest one by setBackLeast
+	high  int   // the span with the highest correlation id before next, + 1
+}
+
+// highest adds the call of a span. It returns how much earlier a call with a higher correlation id began; 0 if none began
+// earlier by setBackLeast.
+func (c *ids) highest(t *trace.Trace, i int) int64 {
+	s := &t.Spans[i]
+	for ; c.next < len(c.calls) && s.Start-t.Spans[c.calls[c.next]].Start > setBackLeast; c.next++ {
+		if at := c.calls[c.next]; c.high == 0 || t.Spans[at].Corr > t.Spans[c.high-1].Corr {
+			c.high = at + 1
+		}
+	}
+	c.calls = append(c.calls, i)
+	if c.high == 0 || t.Spans[c.high-1].Corr <= s.Corr {
+		return 0
+	}
+	return s.Start - t.Spans[c.high-1].Start
 }
 
 // noteLost adds a note about launches without a GPU op, which mean that the profiler dropped records. A trace in which

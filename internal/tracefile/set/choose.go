@@ -180,6 +180,11 @@ func join(sets []Set) Set {
 	for _, s := range sets {
 		all.Files = append(all.Files, s.Files...)
 		all.ID = min(all.ID, s.ID)
+		for _, n := range s.Notes {
+			if !slices.ContainsFunc(all.Notes, func(o trace.Note) bool { return o.Kind == n.Kind && o.Source == n.Source }) {
+				all.Notes = append(all.Notes, n)
+			}
+		}
 	}
 	slices.SortFunc(all.Files, func(a, b File) int {
 		return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Path, b.Path))

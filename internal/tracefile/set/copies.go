@@ -3,8 +3,10 @@ package set
 import (
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/stepscope/stepscope/trace"
 )
@@ -20,7 +22,8 @@ func (w *window) dropCopies() {
 		}
 	}
 	copies := map[int]bool{}
-	for _, same := range bySize {
+	for _, size := range slices.Sorted(maps.Keys(bySize)) {
+		same := bySize[size]
 		for k, i := range same {
 			for _, j := range same[k+1:] {
 				if copies[i] || copies[j] || w.Files[i].Name.Rank == w.Files[j].Name.Rank || !equal(w.Files[i].Path, w.Files[j].Path) {

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// sums are the results of a query, by node of a tree.
+// sums holds the results of a query for each node of a tree.
 type sums struct {
-	self  []int64 // ns
-	total []int64 // including descendants
-	count []int64 // kernels, including descendants
+	self  []int64 // time of the node itself, ns
+	total []int64 // time including descendants, ns
+	count []int64 // number of kernels, including descendants
 	steps int
 }
 
@@ -33,41 +33,42 @@ func (w *Work) sum(t *tree, q Query) *sums {
 	return s
 }
 
-// Flame is a flame graph. Nodes are in an order with the root first and every parent before its children; of siblings
-// the larger comes first. Total and Other are in ns over all Steps; Other is from the capture compared with.
+// Flame is a flame graph. The root is the first node, every parent precedes its children, and larger siblings precede
+// smaller ones. Total and Other are in ns over all Steps; Other is the total in the other capture.
 type Flame struct {
 	Names   []string `json:"names"`
 	Full    []string `json:"full"`   // full names, "" if the same as Names
-	Class   []string `json:"class"`  // class of the kernels with a name, "" for other names
-	Kernel  []bool   `json:"kernel"` // by node
+	Class   []string `json:"class"`  // class of the kernels with the name; "": not a kernel name
+	Kernel  []bool   `json:"kernel"` // whether the node is a kernel
 	Parent  []int32  `json:"parent"` // -1: the root
 	Name    []int32  `json:"name"`   // index in Names
 	Total   []int64  `json:"total"`
 	Count   []int64  `json:"count"`
-	Steps   int      `json:"steps"` // over all ranks
-	Other   []int64  `json:"other"` // empty if there is no other capture
+	Steps   int      `json:"steps"` // number of steps, over all ranks
+	Other   []int64  `json:"other"` // total in the other capture; empty if there is none
 	Steps2  int      `json:"other_steps"`
-	LeftOut int      `json:"left_out"` // nodes too small to show
+	LeftOut int      `json:"left_out"` // number of nodes too small to show
 }
 
-// leastShare is the smallest node sent, as a share of the whole, and mostNodes the maximum number of nodes. Smaller
-// nodes would be too small to see or click; zooming in shows the shares of the nodes sent.
+// leastShare is the size of the smallest node that is sent, as a share of the whole. mostNodes is the maximum number of
+// nodes. Smaller nodes could neither be seen nor clicked. Zooming in shows only nodes that were sent.
 const (
 	leastShare = 5e-5
 	mostNodes  = 20_000
 )
 
-// merged is a node of one capture or of both.
+// merged is a node that one or both captures have.
 type merged struct {
-	name         string // common to both
-	a, b         int32  // -1: absent
+	name         string // name in both captures
+	a, b         int32  // index in each capture's tree; -1: absent
 	total, other int64
 	count        int64
-	weight       float64 // the larger of both, per step
+	weight       float64 // the larger total of both, per step
 	children     []*merged
 }
 
-// Flame evaluates a query as a flame graph, next to another capture if there is one.
+// Flame evaluates a query as a flame graph. If against is not nil, the result also has the values of that other
+// capture.
 func (w *Work) Flame(q Query, against *Work) *Flame {
 	t := w.tree(q.By)
 	s := w.sum(t, q)
@@ -87,7 +88,7 @@ func (w *Work) Flame(q Query, against *Work) *Flame {
 		parent int32
 	}
 	queue := []item{{root, -1}}
-	for len(queue) > 0 { // breadth first, so that the limit removes the deepest nodes
+	for len(queue) > 0 { // breadth first, so that mostNodes removes the deepest nodes
 		x := queue[0]
 		queue = queue[1:]
 		if len(f.Parent) >= mostNodes || x.parent >= 0 && x.node.weight < whole*leastShare {
@@ -130,7 +131,7 @@ func (m *merged) size() int {
 	return n
 }
 
-// join merges two trees: nodes are equal if the names on the path from the root are.
+// join merges two trees. Nodes of both trees are merged if all names on their paths from the root are equal.
 func join(t *tree, s *sums, t2 *tree, s2 *sums) *merged {
 	type key struct {
 		parent *merged
@@ -155,7 +156,7 @@ func join(t *tree, s *sums, t2 *tree, s2 *sums) *merged {
 	of[0] = root
 	for n := int32(1); n < int32(len(t.parent)); n++ {
 		if s.total[n] == 0 {
-			continue // of other ranks or steps
+			continue // the node has only work of other ranks or steps
 		}
 		m := node(of, t, n)
 		if m.a < 0 {

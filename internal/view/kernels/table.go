@@ -11,25 +11,25 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/tables"
 )
 
-// Table holds the rows of a query, the largest first.
+// Table is the result of a query, with the largest row first.
 type Table struct {
 	Rows   []Row `json:"rows"`
 	Total  int64 `json:"total_ns"` // sum of all rows
-	Steps  int   `json:"steps"`    // over all ranks
+	Steps  int   `json:"steps"`    // number of steps, over all ranks
 	Total2 int64 `json:"other_total_ns"`
-	Steps2 int   `json:"other_steps"` // 0: there is no other capture
+	Steps2 int   `json:"other_steps"` // 0: number of steps in the other capture; 0: there is none
 }
 
 // Row is one class, kernel, op, layer or frame.
 type Row struct {
 	Name  string `json:"name"` // for display
-	Full  string `json:"full"` // full name; "": the same
+	Full  string `json:"full"` // full name; "": the same as Name
 	Class string `json:"class"`
 	Count int64  `json:"count"` // number of kernels
 	Total int64  `json:"total_ns"`
-	Self  int64  `json:"self_ns"` // ops, layers and frames: launched directly, not by a nested one
+	Self  int64  `json:"self_ns"` // for ops, layers and frames: time launched directly, not by a nested one
 
-	// For kernels only.
+	// The fields below are set for kernels only.
 	Median int64   `json:"median_ns"`
 	P99    int64   `json:"p99_ns"`
 	Min    int64   `json:"min_ns"`
@@ -37,9 +37,9 @@ type Row struct {
 	TFLOPs float64 `json:"tflop_s"`
 	GBs    float64 `json:"gb_s"`
 	Spread float64 `json:"rank_spread"`
-	Only   string  `json:"only_rank"` // the only one of several ranks that runs it; "": more than one
+	Only   string  `json:"only_rank"` // the rank, if only one of several ranks runs it; otherwise ""
 
-	// Values of the capture compared with.
+	// The fields below are values of the other capture.
 	Count2  int64 `json:"other_count"`
 	Total2  int64 `json:"other_total_ns"`
 	Self2   int64 `json:"other_self_ns"`
@@ -48,7 +48,7 @@ type Row struct {
 	same string // name that identifies the row in both captures
 }
 
-// Table evaluates a query as a table, next to another capture if there is one.
+// Table evaluates a query as a table. If against is not nil, the rows also have the values of that other capture.
 func (w *Work) Table(q Query, against *Work) *Table {
 	out := &Table{Rows: w.rows(q), Steps: w.steps(q)}
 	if against != nil {
@@ -71,7 +71,7 @@ func (w *Work) Table(q Query, against *Work) *Table {
 	return out
 }
 
-// rows returns the rows of one capture.
+// rows evaluates a query for one capture.
 func (w *Work) rows(q Query) []Row {
 	switch q.By {
 	case Class, Kernel:
@@ -80,7 +80,7 @@ func (w *Work) rows(q Query) []Row {
 	return w.nodeRows(q)
 }
 
-// kernelRows takes the rows of the selected ranks from the tables of analyze.
+// kernelRows returns the rows for kernels, computed for the selected ranks as in the tables of analyze.
 func (w *Work) kernelRows(q Query) []Row {
 	classes, kernels := tables.Kernels(&match.Aligned{Ranks: w.ranks(q), Names: w.a.Names})
 	kind := cmp.Or(q.Kind, "all")
@@ -112,7 +112,7 @@ func kernelRow(k *result.KernelRow) Row {
 	return r
 }
 
-// nodeRows sums the non-kernel nodes of each name. Recursive calls count once.
+// nodeRows sums up the nodes of each name, except kernels. In recursive calls, time counts once.
 func (w *Work) nodeRows(q Query) []Row {
 	t := w.tree(q.By)
 	s := w.sum(t, q)
@@ -137,7 +137,7 @@ func (w *Work) nodeRows(q Query) []Row {
 			rows[i].Count += s.count[n]
 		}
 	}
-	for n := int32(1); n < int32(len(t.parent)); n++ { // kernels are children of their launchers
+	for n := int32(1); n < int32(len(t.parent)); n++ { // the kernels of a node are its children
 		if s.self[n] > 0 {
 			if i, ok := at[t.name[t.parent[n]]]; ok {
 				rows[i].Self += s.self[n]
@@ -147,7 +147,7 @@ func (w *Work) nodeRows(q Query) []Row {
 	return rows
 }
 
-// beside joins the rows of two captures by name. Rows only in b get zero values for a.
+// beside joins the rows of two captures by name. A row that only b has gets zero values for a.
 func beside(a, b []Row) []Row {
 	at := make(map[string]int, len(a))
 	for i := range a {

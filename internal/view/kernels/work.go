@@ -1,6 +1,7 @@
-// Package kernels sums the GPU work of a capture for the viewer. Its results are a table and a flame graph, by class
-// and kernel, or by the CPU op, the layer or the Python function that launched the work, optionally next to another
-// capture. Times are nanoseconds summed over ranks and steps; callers divide by the number of steps.
+// Package kernels sums up the GPU work of a capture for the viewer, as a table or a flame graph. Work is grouped by
+// class and kernel, or by the CPU op, layer or Python function that launched it. Values of another capture can be
+// included for comparison. Times are in nanoseconds, summed over ranks and steps; callers divide by the number of
+// steps.
 package kernels
 
 import (
@@ -28,7 +29,7 @@ const (
 	Frame  Group = "frame"  // launching Python functions
 )
 
-// Groups returns the groupings available for the capture.
+// Groups returns the groupings that are available for the capture.
 func (w *Work) Groups() []Group {
 	groups := []Group{Class, Kernel}
 	if w.traces != nil {
@@ -46,13 +47,13 @@ func (w *Work) Groups() []Group {
 // Work is the GPU work of one capture. It is safe for concurrent use.
 type Work struct {
 	a      *match.Aligned
-	traces []*trace.Trace // in the order of a's ranks; nil for a summarised window
+	traces []*trace.Trace // traces, in the order of a's ranks; nil for a summarised window
 
 	mu    sync.Mutex
 	trees map[Group]*tree
 }
 
-// New builds the work of a capture from its ranks and their traces.
+// New returns the work of a capture, given its ranks and the traces of the ranks.
 func New(a *match.Aligned, traces []*trace.Trace) *Work {
 	return &Work{a: a, traces: traces, trees: map[Group]*tree{}}
 }
@@ -60,8 +61,8 @@ func New(a *match.Aligned, traces []*trace.Trace) *Work {
 // Query selects and groups work.
 type Query struct {
 	By   Group
-	Rank int    // index; -1: all
-	Kind string // kind of steps; "": all
+	Rank int    // index of a rank; -1: all
+	Kind string // kind of the steps; "": all
 }
 
 // Check returns an error if a query is invalid for this capture.
@@ -88,7 +89,7 @@ func (w *Work) ranks(q Query) []*match.Rank {
 	return w.a.Ranks[q.Rank : q.Rank+1]
 }
 
-// steps counts the selected steps over all selected ranks.
+// steps returns the number of selected steps, over all selected ranks.
 func (w *Work) steps(q Query) (n int) {
 	for _, r := range w.ranks(q) {
 		for i := range r.Steps {
@@ -100,29 +101,29 @@ func (w *Work) steps(q Query) (n int) {
 	return n
 }
 
-// takes reports whether the query selects work of a step.
+// takes reports whether the query selects the work of a step.
 func (q *Query) takes(r *match.Rank, step int32) bool {
 	return q.Kind == "" || prep.KindName(r.KindAt(step)) == q.Kind
 }
 
-// tree holds all paths to GPU work: node 0 is the root.
+// tree holds all paths that lead to GPU work. Node 0 is the root.
 type tree struct {
 	parent []int32
-	name   []int32 // index in names
+	name   []int32 // index in names of each node's name
 	names  []string
-	kernel []bool           // by node: is a kernel
+	kernel []bool           // whether each node is a kernel
 	class  map[int32]string // class of each kernel name
-	of     [][]int32        // by rank and op: node
+	of     [][]int32        // node of each op, by rank
 
 	byName map[string]int32
-	byPath map[[2]int32]int32 // key: parent and name
+	byPath map[[2]int32]int32 // node by parent and name
 }
 
 func newTree() *tree {
 	return &tree{parent: []int32{-1}, name: []int32{0}, kernel: []bool{false}, names: []string{""}, class: map[int32]string{}, byName: map[string]int32{"": 0}, byPath: map[[2]int32]int32{}}
 }
 
-// short is a node's name for display: for a kernel, without details that matter only to a compiler.
+// short returns a node's name for display. It omits details of kernel names that matter only to a compiler.
 func (t *tree) short(node int32) string {
 	name := t.names[t.name[node]]
 	if t.kernel[node] {
@@ -131,7 +132,7 @@ func (t *tree) short(node int32) string {
 	return name
 }
 
-// same is a node's name as found in any capture of the same code.
+// same returns a node's name in the form that is identical in all captures of the same code.
 func (t *tree) same(node int32) string {
 	name := t.names[t.name[node]]
 	if t.kernel[node] {
@@ -140,7 +141,7 @@ func (t *tree) same(node int32) string {
 	return name
 }
 
-// id returns the number of a name.
+// id returns the index of a name, and adds the name if it is new.
 func (t *tree) id(name string) int32 {
 	n, ok := t.byName[name]
 	if !ok {
@@ -151,7 +152,7 @@ func (t *tree) id(name string) int32 {
 	return n
 }
 
-// child returns the child of parent with a name.
+// child returns the child of parent with the given name, and adds the child if it is new.
 func (t *tree) child(parent, name int32) int32 {
 	key := [2]int32{parent, name}
 	n, ok := t.byPath[key]
@@ -163,7 +164,7 @@ func (t *tree) child(parent, name int32) int32 {
 	return n
 }
 
-// below returns the node at the end of a path of names.
+// below returns the node at the end of a path of names that begins below node.
 func (t *tree) below(node int32, names ...string) int32 {
 	for _, name := range names {
 		node = t.child(node, t.id(name))
@@ -171,7 +172,7 @@ func (t *tree) below(node int32, names ...string) int32 {
 	return node
 }
 
-// tree returns the tree of a grouping. It builds each tree once.
+// tree returns the tree of a grouping. Each tree is built only once.
 func (w *Work) tree(by Group) *tree {
 	if by == Kernel {
 		by = Class
@@ -189,7 +190,7 @@ func (w *Work) tree(by Group) *tree {
 	}
 	for i, r := range w.a.Ranks {
 		of := make([]int32, len(r.Ops))
-		var launched []int32 // nodes of calls
+		var launched []int32 // node of each call
 		if by == Op || by == Frame {
 			launched = launchers(t, r, w.traces[i], by)
 		}
@@ -224,15 +225,16 @@ func (w *Work) tree(by Group) *tree {
 	return t
 }
 
-// NotRecorded holds work whose launch is missing from the trace, NoLayer work outside all modules, NoOp work outside
-// all ops or functions.
+// Names of nodes for other work. NotRecorded is for work without a recorded launch, NoLayer for work outside all
+// modules, and NoOp for work outside all ops or functions.
 const (
 	NotRecorded = "(launch not recorded)"
 	NoLayer     = "(in no module)"
 	NoOp        = "(in none)"
 )
 
-// layer returns the node of a module's range: its layer, and the enclosing modules within that layer, outermost first.
+// layer returns the node of a module's range. The path to it consists of the layer and the enclosing modules within
+// that layer, outermost first.
 func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
 	if at < 0 {
 		return t.below(0, NoLayer)
@@ -242,7 +244,7 @@ func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
 	layer := int32(-1)
 	for ; at >= 0; at = r.Ranges[at].Parent {
 		mod := &m.Modules[r.Ranges[at].Module]
-		if layer >= 0 && mod.Layer != layer { // modules around the layer are the same for all layers
+		if layer >= 0 && mod.Layer != layer { // skip modules that enclose the layer, which are the same for all layers
 			break
 		}
 		if kind := m.Groups[mod.Group].Kind; kind != "" {
@@ -258,15 +260,15 @@ func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
 	return t.below(0, path...)
 }
 
-// launchers returns the node of each call, from the spans open around it on its thread.
+// launchers returns the node of each call, given by the spans that enclose the call on its thread.
 func launchers(t *tree, r *match.Rank, tr *trace.Trace, by Group) []int32 {
 	nodes := make([]int32, len(r.Calls))
-	callAt := make(map[int32]int32, len(r.Calls)) // by span
+	callAt := make(map[int32]int32, len(r.Calls)) // index of the call, by span
 	for i := range r.Calls {
 		callAt[r.Calls[i].Span] = int32(i)
 		nodes[i] = -1
 	}
-	names := make([]int32, tr.Strings.Len()) // index in t + 1
+	names := make([]int32, tr.Strings.Len()) // index in t.names, plus 1
 	type open struct {
 		end   int64
 		track trace.TrackID
@@ -309,7 +311,7 @@ func launchers(t *tree, r *match.Rank, tr *trace.Trace, by Group) []int32 {
 		}
 	}
 	for i, at := range nodes {
-		if at < 0 { // its span is not in the trimmed trace
+		if at < 0 { // the call's span is not in the trimmed trace
 			nodes[i] = t.below(0, NotRecorded)
 		}
 	}

@@ -26,21 +26,21 @@ const (
 const (
 	mostSteps = 10_000
 	mostLines = 40                     // maximum number of messages kept
-	look      = 250 * time.Millisecond // polling interval of its progress
+	look      = 250 * time.Millisecond // interval at which progress is polled
 )
 
-// Capture is a window in progress or finished.
+// Capture describes a recording of a window, in progress or finished.
 type Capture struct {
 	N     int      `json:"n"` // sequence number, from 1
 	Steps int      `json:"steps"`
 	State string   `json:"state"`
 	Lines []string `json:"lines"` // messages so far
 	Now   []string `json:"now"`   // progress of each server
-	Run   string   `json:"run"`   // id of its run, once it is done
+	Run   string   `json:"run"`   // id of the resulting run, set when the capture is done
 	Error string   `json:"error"`
 }
 
-// capture is a Capture with its state in progress.
+// capture is a Capture and the state needed while it is in progress.
 type capture struct {
 	cancel   context.CancelFunc
 	progress torch.Progress
@@ -61,7 +61,7 @@ func (c *capture) now() *Capture {
 	return &out
 }
 
-// Write appends lines of messages.
+// Write appends text to the messages, line by line.
 func (c *capture) Write(text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *capture) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// begin starts a capture, unless one is in progress: {"steps": 10}.
+// begin starts a capture, unless one is in progress. The body of the request is, for example, {"steps": 10}.
 func (l *Live) begin(w http.ResponseWriter, r *http.Request) {
 	var asked struct{ Steps int }
 	switch err := json.NewDecoder(io.LimitReader(r.Body, 4096)).Decode(&asked); {
@@ -109,7 +109,7 @@ func (l *Live) begin(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusAccepted, c.now())
 }
 
-// stop ends the capture in progress: its profilers are stopped, and nothing is kept.
+// stop ends the capture in progress. The profilers are stopped, and nothing is kept.
 func (l *Live) stop(w http.ResponseWriter, _ *http.Request) {
 	l.mu.Lock()
 	c := l.capture

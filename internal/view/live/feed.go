@@ -8,25 +8,25 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// A page may also show servers followed by another component. That component passes in its samples ([Live.Sees]) and
-// its findings ([Live.Marks]), which pages receive as events "mark".
+// A page may also show servers that another component follows. That component passes its samples to [Live.Sees] and its
+// findings to [Live.Marks]. Pages receive findings as events named "mark".
 
 // mostMarks is the maximum number of marks sent to a new page.
 const mostMarks = 200
 
-// Mark is an event: the beginning or the end of an alarm, a capture, or its result.
+// Mark is an event: the beginning or end of an alarm, a capture, or the result of a capture.
 type Mark struct {
-	Server  string `json:"server"` // name of the server, or of several
+	Server  string `json:"server"` // name of the server, or names of several servers
 	Kind    string `json:"kind"`
 	At      int64  `json:"at_ms"`    // ms since the epoch
-	After   int64  `json:"after_ms"` // earliest time of a beginning
-	Onset   int64  `json:"onset_ms"` // latest time; 0: not a beginning
-	Rank    string `json:"rank"`     // the outlying rank; ""
+	After   int64  `json:"after_ms"` // for a beginning: its earliest possible time
+	Onset   int64  `json:"onset_ms"` // for a beginning: its latest possible time; 0: not a beginning
+	Rank    string `json:"rank"`     // the outlying rank; "": none
 	Text    string `json:"text"`
-	Capture string `json:"capture"` // id of a capture to open; ""
+	Capture string `json:"capture"` // id of a capture to open; "": none
 }
 
-// Sees adds a sample of a server at a moment, or the error of taking it.
+// Sees adds a sample of a server taken at time at, or the error of the attempt to take it.
 func (l *Live) Sees(name string, at time.Time, now *signals.Live, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +35,7 @@ func (l *Live) Sees(name string, at time.Time, now *signals.Live, err error) {
 	if i < 0 {
 		i = len(l.servers)
 		l.servers = append(l.servers, &server{Name: name, at: i})
-		l.publish(event{"hello", l.first()}) // pages start over with the new server
+		l.publish(event{"hello", l.first()}) // the page reloads its state, with the new server
 	}
 	s := l.servers[i]
 	x := &Sample{Server: i, At: at.UnixMilli(), Ranks: []Rank{}}
@@ -48,7 +48,7 @@ func (l *Live) Sees(name string, at time.Time, now *signals.Live, err error) {
 	l.keep(s, x)
 }
 
-// Marks adds an event.
+// Marks adds an event and sends it to all pages.
 func (l *Live) Marks(m *Mark) {
 	for _, text := range []*string{&m.Server, &m.Rank, &m.Text} {
 		*text = columns.Clean(*text)

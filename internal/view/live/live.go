@@ -1,7 +1,7 @@
-// Package live shows running servers to any number of pages, and records windows of them.
+// Package live shows running servers on any number of pages, and records windows of these servers.
 //
-// Servers are queried only while a page is open. Samples and the progress of captures go to the pages as server-sent
-// events: "hello" with the complete state, then "sample" and "capture".
+// Servers are queried only while a page is open. Pages receive server-sent events: first "hello" with the complete
+// state, then "sample" for each sample and "capture" for the progress of captures.
 package live
 
 import (
@@ -23,21 +23,21 @@ import (
 const (
 	every    = time.Second
 	patience = 10 * time.Second // time limit of a server's answer
-	kept     = 600              // samples of a server kept for new pages: at least ten minutes
+	kept     = 600              // number of samples of a server kept for new pages, which cover at least ten minutes
 	mostLook = 32               // maximum number of open pages
 )
 
-// Options configure a Live.
+// Options configures a Live.
 type Options struct {
 	Targets []torch.Target
-	// Tails are the logs of targets, by index. Their batch lines add data that a server does not report itself; nil:
-	// none. A target without a URL has only its log.
+	// Tails are the logs of targets, by index of the target; nil: none. The batch lines of a log add data that the
+	// server does not report. A target without a URL has only a log.
 	Tails map[int]*signals.Tail
-	// Record records the given number of forward steps of all targets as a run, and returns its id. When ctx ends it
-	// returns early, with all profilers stopped. nil: recording is not possible.
+	// Record records the given number of forward steps of all targets as a run, and returns the id of the run. If ctx
+	// ends, Record stops all profilers and returns early. nil: recording is not possible.
 	Record func(ctx context.Context, steps int, say *progress.Console, p *torch.Progress) (run string, err error)
-	// Watched is the sampling interval of another component that follows the servers and passes in their samples;
-	// Targets is then empty. 0: none.
+	// Watched is the sampling interval of another component, if one follows the servers and passes in their samples.
+	// Targets is then empty. 0: there is no such component.
 	Watched time.Duration
 }
 
@@ -47,7 +47,7 @@ type reader interface {
 	Forget()
 }
 
-// Live shows servers. Run must be running while its routes are served.
+// Live shows servers. Run must be running while the routes are served.
 type Live struct {
 	servers []*server
 	record  func(context.Context, int, *progress.Console, *torch.Progress) (string, error)
@@ -63,20 +63,20 @@ type Live struct {
 	work    sync.WaitGroup // captures in progress
 }
 
-// server is one server shown.
+// server is one of the servers shown.
 type server struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 	Role string `json:"role"`
 
-	at      int           // its index
-	reader  reader        // nil: only a log
-	tail    *signals.Tail // nil: no log
+	at      int           // index of the server
+	reader  reader        // nil: the server has only a log
+	tail    *signals.Tail // nil: the server has no log
 	last    *signals.Sample
-	samples []*Sample // the latest ones; guarded by Live.mu
+	samples []*Sample // the latest samples; guarded by Live.mu
 }
 
-// New returns a Live. It queries no server before Run.
+// New returns a Live. Servers are not queried before Run is called.
 func New(o Options) *Live {
 	l := &Live{record: o.Record, every: cmp.Or(o.Watched, every), watched: o.Watched > 0, looked: make(chan struct{})}
 	for i, t := range o.Targets {
@@ -93,7 +93,7 @@ func New(o Options) *Live {
 	return l
 }
 
-// Routes are the routes of the page: the event stream, and the start and stop of a capture.
+// Routes returns the routes that a page needs: the event stream, and the start and stop of a capture.
 func (l *Live) Routes() []httpguard.Route {
 	return []httpguard.Route{
 		httpguard.At("GET", "/api/live", httpguard.Key, l.stream),
@@ -102,7 +102,8 @@ func (l *Live) Routes() []httpguard.Route {
 	}
 }
 
-// Run queries the servers while a page is open, until ctx ends and a capture in progress has been stopped.
+// Run queries the servers while a page is open. It returns when ctx has ended and any capture in progress has been
+// stopped.
 func (l *Live) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
@@ -117,7 +118,7 @@ func (l *Live) Run(ctx context.Context) {
 	l.work.Wait()
 }
 
-// follow samples a server.
+// follow samples a server while a page is open, until ctx ends.
 func (l *Live) follow(ctx context.Context, s *server) {
 	if s.tail != nil {
 		defer s.tail.Follow(ctx)()
@@ -142,7 +143,7 @@ func (l *Live) follow(ctx context.Context, s *server) {
 	}
 }
 
-// someone waits until a page is open. It returns false when ctx ends.
+// someone waits until a page is open. It returns false if ctx ends before that.
 func (l *Live) someone(ctx context.Context) bool {
 	for {
 		l.mu.Lock()
@@ -170,7 +171,7 @@ func (l *Live) tell(s *server, x *Sample) {
 
 // keep is like tell, but the caller holds the lock.
 func (l *Live) keep(s *server, x *Sample) {
-	// If samples arrive more often than every, keep one per second and the latest.
+	// If samples arrive more often than once per every, keep one sample per second, and the latest one.
 	if n := len(s.samples); l.every < every && n > 1 && s.samples[n-1].At-s.samples[n-2].At < every.Milliseconds() {
 		s.samples = s.samples[:n-1]
 	}
@@ -180,14 +181,14 @@ func (l *Live) keep(s *server, x *Sample) {
 	l.publish(event{"sample", x})
 }
 
-// event is an event for pages.
+// event is an event that is sent to pages.
 type event struct {
 	name string
 	data any // encoded as JSON
 }
 
-// publish sends an event to all pages. A page whose buffer is full is disconnected, and reconnects by itself. The
-// caller holds the lock.
+// publish sends an event to all pages. A page with a full buffer is disconnected; it will reconnect by itself. The
+// caller must hold the lock.
 func (l *Live) publish(e event) {
 	l.pages = slices.DeleteFunc(l.pages, func(page chan event) bool {
 		select {
@@ -204,14 +205,14 @@ func (l *Live) publish(e event) {
 type hello struct {
 	Servers []*server `json:"servers"`
 	Every   int64     `json:"every_ms"`
-	Samples []*Sample `json:"samples"` // of all servers, in time order per server
+	Samples []*Sample `json:"samples"` // samples of all servers, in time order for each server
 	Records bool      `json:"records"` // recording is possible
-	Capture *Capture  `json:"capture"` // the latest; null: none
+	Capture *Capture  `json:"capture"` // the latest capture; null: none
 	Watched bool      `json:"watched"` // servers are followed even while no page is open
 	Marks   []*Mark   `json:"marks"`   // in time order
 }
 
-// first returns the state for a new page. The caller holds the lock.
+// first returns the state for a new page. The caller must hold the lock.
 func (l *Live) first() *hello {
 	first := &hello{Servers: slices.Clone(l.servers), Every: l.every.Milliseconds(), Samples: []*Sample{}, Records: l.record != nil, Watched: l.watched, Marks: slices.Clone(l.marks)}
 	for _, s := range l.servers {
@@ -229,7 +230,7 @@ func (l *Live) first() *hello {
 	return first
 }
 
-// enter adds a page; nil: too many are open.
+// enter adds a page. It returns nil if too many pages are open.
 func (l *Live) enter() (page chan event, first *hello) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,49 +11,49 @@ import (
 type Sample struct {
 	Server    int        `json:"server"`
 	At        int64      `json:"at_ms"` // ms since the epoch
-	Error     string     `json:"error"` // why there is no data; ""
+	Error     string     `json:"error"` // reason that there is no data; "": there is data
 	Restarted bool       `json:"restarted"`
 	Ranks     []Rank     `json:"ranks"`
-	Tokens    *float64   `json:"tokens"` // generated per second, over all ranks
-	TTFT      *Quantiles `json:"ttft"`   // of first tokens since the previous sample
+	Tokens    *float64   `json:"tokens"` // tokens generated per second, over all ranks
+	TTFT      *Quantiles `json:"ttft"`   // TTFT of requests with a first token since the previous sample
 	ITL       *Quantiles `json:"itl"`
 }
 
 // Rank is a data-parallel rank.
 type Rank struct {
 	DP      int      `json:"dp"`
-	Running *float64 `json:"running"` // requests
+	Running *float64 `json:"running"` // number of running requests
 	Queued  *float64 `json:"queued"`
-	Tokens  *float64 `json:"tokens"`  // generated per second
+	Tokens  *float64 `json:"tokens"`  // tokens generated per second
 	Prefill *float64 `json:"prefill"` // prompt tokens computed per second
 	Usage   *float64 `json:"usage"`   // share of the KV cache in use
 }
 
-// Quantiles are quantiles of a latency, in ns.
+// Quantiles holds quantiles of a latency, in ns.
 type Quantiles struct {
 	N   float64 `json:"n"`
 	P50 float64 `json:"p50_ns"`
 	P99 float64 `json:"p99_ns"`
 }
 
-// sample converts a reading of the server.
+// sample converts a reading of the server to a Sample.
 func (s *server) sample(now *signals.Sample, err error) *Sample {
 	out := &Sample{Server: s.at, At: time.Now().UnixMilli(), Ranks: []Rank{}}
 	if err != nil {
-		s.reader.Forget() // another server may answer next time
+		s.reader.Forget() // a different server may answer the next time
 		s.last, out.Error = nil, columns.Clean(err.Error())
 		return out
 	}
 	was := s.last
 	if s.last = now; was == nil {
-		was = now // the first sample has only gauges
+		was = now // rates are unknown in the first sample
 	}
 	l := signals.Between(was, now)
 	out.fill(l)
 	return out
 }
 
-// fill adds the values since the previous sample.
+// fill sets the values that the server reported, including those since the previous sample.
 func (x *Sample) fill(l *signals.Live) {
 	for i := range l.Ranks {
 		f := &l.Ranks[i]

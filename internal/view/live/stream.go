@@ -47,11 +47,11 @@ func (l *Live) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reply sends JSON.
+// reply sends v as JSON.
 func reply(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // all values are of this package's types
+		panic(err) // cannot happen: all values have types of this package
 	}
 	httpguard.WriteJSON(w, status, text)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// compare compares the run with another, its base, which the parameter vs names.
+// compare compares the run with another run, the base, which the parameter vs names.
 func (v *Views) compare(req *http.Request) (any, error) {
 	base, err := v.open(req, "vs")
 	if err != nil {

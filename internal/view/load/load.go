@@ -1,5 +1,5 @@
-// Package load answers the viewer's requests about benchmark runs: the figures and plots of a run, its individual
-// requests, their waiting in the recorded steps, and the comparison with another run.
+// Package load answers the viewer's requests about benchmark runs: the figures and plots of a run, individual requests,
+// the waiting of requests in recorded steps, and the comparison with another run.
 package load
 
 import (
@@ -26,36 +26,36 @@ import (
 // Recorded is the recording of one server under load.
 type Recorded struct {
 	Name, Role string // as for waits.NewServer
-	Capture    string // its id in the page's addresses
+	Capture    string // id of the capture in the page's addresses
 	Traces     []*trace.Trace
 	Report     *result.Report
 }
 
 // Views serves the runs of one directory.
 type Views struct {
-	Root  string            // "": none
+	Root  string            // directory of the runs; "": none
 	Given *runs.Run         // a run from any other directory; nil: none
 	Say   *progress.Console // receives warnings about incomplete runs
-	// Recorded yields the recordings of a run's servers in turn. A server that cannot be read comes with its name and
-	// the error.
+	// Recorded yields the recording of each server of a run. If a recording cannot be read, it yields the name of the
+	// server and the error.
 	Recorded func(ctx context.Context, run *runs.Run) iter.Seq2[Recorded, error]
 
 	mu  sync.Mutex
-	all []*opened // most recently used last
+	all []*opened // opened runs, the most recently used one last
 }
 
-// mostOpened is the number of runs kept in memory: the one shown, and those it is compared with.
+// mostOpened is the number of runs kept in memory: the run shown, and the runs with which it is compared.
 const mostOpened = 3
 
-// Answers are the handlers, by paths below /api/. Parameters: run (its id), rep (a repetition, from 0; by default the
-// last), and those of each handler.
+// Answers returns the handlers, by path below /api/. All take the parameters run (id of the run) and rep (number of the
+// repetition, from 0; by default the last), in addition to parameters of their own.
 func (v *Views) Answers() map[string]func(*http.Request) (any, error) {
 	return map[string]func(*http.Request) (any, error){
 		"load": v.page, "load/runs": v.list, "load/timeline": v.timeline, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/step": v.step, "load/compare": v.compare,
 	}
 }
 
-// list returns all runs with a load, newest first.
+// list returns all runs that have a load, the newest first.
 func (v *Views) list(*http.Request) (any, error) {
 	if v.Root == "" {
 		return []runs.Entry{}, nil
@@ -74,10 +74,10 @@ type opened struct {
 	summaries map[int]*bench.Summary
 	rows      map[int]*rows
 	joined    *joined
-	joinErr   error // why there is none, such as that nothing was recorded
+	joinErr   error // reason that there is no join, for example that nothing was recorded
 }
 
-// open returns a run, from memory if it has been read before.
+// open returns the run with the given name. It reads the run unless the run is in memory.
 func (v *Views) open(r *http.Request, name string) (*opened, error) {
 	dir, err := v.find(r.FormValue(name))
 	if err != nil {
@@ -113,7 +113,8 @@ func (v *Views) open(r *http.Request, name string) (*opened, error) {
 	return o, nil
 }
 
-// find returns the directory of a run by its id. Paths are not accepted, so other directories are out of reach.
+// find returns the directory of the run with the given id. It does not accept paths, so other directories cannot be
+// read.
 func (v *Views) find(id string) (dir string, err error) {
 	switch {
 	case v.Given != nil && id == v.Given.ID():
@@ -124,7 +125,7 @@ func (v *Views) find(id string) (dir string, err error) {
 	return runs.Find(v.Root, id)
 }
 
-// objectives returns the run's own objectives.
+// objectives returns the latency objectives with which the run was made.
 func objectives(run *runs.Run) (bench.SLO, error) {
 	var kept []bench.Summary
 	if err := run.ReadJSON(runs.KindSummary, &kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +160,7 @@ func (v *Views) repOf(r *http.Request) (*rep, error) {
 	return &rep{o, int(n), &o.load.Runs[n]}, nil
 }
 
-// summary returns the summary of the repetition, with the run's own objectives.
+// summary returns the summary of the repetition, with the objectives of the run.
 func (r *rep) summary() *bench.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,8 +172,8 @@ func (r *rep) summary() *bench.Summary {
 	return s
 }
 
-// number parses a parameter from 0 to below, exclusive. The default is absent; if that is negative, the parameter is
-// required.
+// number parses a parameter with a value in [0, below). If the parameter is missing, number returns absent, unless
+// absent is negative: the parameter is then required.
 func number(r *http.Request, name string, absent, below int64) (int64, error) {
 	text := r.FormValue(name)
 	if text == "" && absent >= 0 {
@@ -191,16 +192,17 @@ type joined struct {
 	slow     *waits.Result
 	lanes    []waits.Lane
 	captures map[string]captured // by server name
-	lacks    []string            // servers that could not be read, with the reasons
+	lacks    []string            // servers that could not be read, each with the reason
 }
 
 // captured locates a server's steps in its capture.
 type captured struct {
 	id     string
-	origin int64 // zero of its time, ns since the epoch
+	origin int64 // time 0 of the capture, ns since the epoch
 }
 
-// join reads the recordings and joins the requests with them, once. The caller holds the lock.
+// join reads the recordings of a run and joins the requests with them, unless this has been done before. The caller
+// must hold the lock.
 func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
 	if o.joined != nil || o.joinErr != nil {
 		return o.joined, o.joinErr
@@ -211,7 +213,7 @@ func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
 	}
 	j := &joined{captures: map[string]captured{}}
 	var servers []*waits.Server
-	var failed error // of the first server that could not be read
+	var failed error // error of the first server that could not be read
 	opt := waits.Options{Host: o.run.Manifest().Machine.Host}
 	for s, err := range v.Recorded(ctx, o.run) {
 		if ctx.Err() != nil {

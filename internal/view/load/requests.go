@@ -18,9 +18,10 @@ import (
 // mostRows is the maximum number of requests in one answer.
 const mostRows = 6_000
 
-// Requests are requests as bars, in columns, in the run's time. The bars in one row do not overlap.
+// Requests describes requests that are drawn as bars, as one column per property. Times are in the run's time. The bars
+// in one row do not overlap.
 type Requests struct {
-	Rows    int     `json:"rows"`  // for all requests of the run
+	Rows    int     `json:"rows"`  // number of rows for all requests of the run
 	Of      int     `json:"of"`    // number of requests in progress in the selected time
 	Index   []int   `json:"index"` // indices of the records
 	Row     []int   `json:"row"`
@@ -29,17 +30,17 @@ type Requests struct {
 	Last    []int64 `json:"last"`
 	Done    []int64 `json:"done"`
 	Failed  []bool  `json:"failed"`
-	Touched []bool  `json:"touched"` // by the captured window
+	Touched []bool  `json:"touched"` // whether the profiling window touched the request
 }
 
-// rows holds the bars of a repetition.
+// rows assigns the requests of a repetition to rows.
 type rows struct {
 	n     int
-	order []int // the sent records by send time
-	row   []int // row of each in order
+	order []int // indices of the sent records, ordered by send time
+	row   []int // row of each element of order
 }
 
-// freeRows are rows without a request, the lowest first.
+// freeRows is a heap of rows without a request. The lowest row is the first.
 type freeRows []int
 
 func (f freeRows) Len() int           { return len(f) }
@@ -53,8 +54,8 @@ func (f *freeRows) Pop() any {
 	return x
 }
 
-// pack assigns to each request the lowest row that is free at its send time. The number of rows is the maximum number
-// of requests in progress.
+// pack assigns each request to the lowest row that is free when the request is sent. The number of rows is the maximum
+// number of requests in progress.
 func pack(records []bench.Record) *rows {
 	p := &rows{}
 	for i := range records {
@@ -63,7 +64,7 @@ func pack(records []bench.Record) *rows {
 		}
 	}
 	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(records[a].Sent, records[b].Sent) })
-	ends := slices.Clone(p.order) // by end time
+	ends := slices.Clone(p.order) // ordered by end time
 	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(records[a].Done, records[b].Done) })
 	of, free := map[int]int{}, &freeRows{}
 	for _, i := range p.order {
@@ -123,7 +124,7 @@ func (v *Views) requests(req *http.Request) (any, error) {
 	return out, nil
 }
 
-// fewer thins out a list evenly to at most mostRows.
+// fewer thins out a list evenly to at most mostRows elements.
 func fewer(list []int) []int {
 	if len(list) <= mostRows {
 		return list
@@ -137,7 +138,7 @@ func fewer(list []int) []int {
 
 // Request holds all data about one request.
 type Request struct {
-	Index   int           `json:"index"` // index of its record
+	Index   int           `json:"index"` // index of the record
 	ID      string        `json:"id"`
 	Turn    int           `json:"turn"`
 	Moments []Moment      `json:"moments"` // in time order
@@ -145,11 +146,11 @@ type Request struct {
 	Failure string        `json:"failure"` // "": success
 	Error   string        `json:"error"`
 	Events  []int64       `json:"events"` // times of events with text
-	TTFT    *Waited       `json:"ttft"`   // null: its first token did not arrive in a recorded window
-	Gaps    []Waited      `json:"gaps"`   // the longest recorded ones, longest first
-	Steps   []waits.Place `json:"steps"`  // its recorded steps
+	TTFT    *Waited       `json:"ttft"`   // null: the first token did not arrive in a recorded window
+	Gaps    []Waited      `json:"gaps"`   // the longest gaps in recorded windows, longest first
+	Steps   []waits.Place `json:"steps"`  // recorded steps of the request
 	With    []Other       `json:"with"`   // other requests in these steps, the most frequent first
-	Why     string        `json:"why"`    // why its steps are unknown; ""
+	Why     string        `json:"why"`    // reason that the steps are unknown; "": they are known
 }
 
 // Moment is a named time of a request.
@@ -160,14 +161,14 @@ type Moment struct {
 
 // Waited is a TTFT or a time between two events, and its parts.
 type Waited struct {
-	Event int               `json:"event"` // the event waited for: index among those with text
-	At    int64             `json:"at"`    // its arrival
+	Event int               `json:"event"` // index, among the events with text, of the event that ended the wait
+	At    int64             `json:"at"`    // arrival of the event
 	NS    int64             `json:"ns"`
 	Parts []report.WaitPart `json:"parts"`
 	Place string            `json:"place"` // server and rank
 }
 
-// Other is a request that shared steps.
+// Other is another request that was in the same steps.
 type Other struct {
 	Met
 	Steps int `json:"steps"`
@@ -222,7 +223,7 @@ func (v *Views) request(req *http.Request) (any, error) {
 	return out, nil
 }
 
-// wait adds the data of the recorded steps to record i's request.
+// wait adds to q the data of record i that come from the recorded steps.
 func (q *Request) wait(j *joined, i int, records []bench.Record) {
 	waited := func(c *waits.Case) Waited {
 		return Waited{c.Event, c.At, c.NS, report.WaitParts(&c.Wait), report.ServedBy(c)}
@@ -254,7 +255,7 @@ func (q *Request) wait(j *joined, i int, records []bench.Record) {
 	}
 }
 
-// facts returns the properties of a request other than its times.
+// facts returns the properties of a request, except its times.
 func facts(r *bench.Record) [][2]string {
 	out := [][2]string{{"prompt", tokens(r.PromptLen)}, {"output", tokens(r.OutputLen) + ", at most " + tokens(r.AskedLen)}}
 	add := func(there bool, name, text string) {

@@ -9,13 +9,13 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Run is the page's data about a run.
+// Run is the data about a run that the page shows.
 type Run struct {
 	ID   string `json:"id"`
 	Rep  int    `json:"rep"`
 	Reps int    `json:"reps"` // number of repetitions
 	*report.BenchPage
-	Server   []Standing `json:"server"`   // its metrics during the run
+	Server   []Standing `json:"server"`   // metrics of the server during the run
 	Recorded bool       `json:"recorded"` // steps were recorded, so that load/steps has data
 	Tags     []string   `json:"tags"`
 }
@@ -25,7 +25,7 @@ type Standing struct {
 	At      int64   `json:"at"` // in the run's time
 	Running float64 `json:"running"`
 	Queued  float64 `json:"queued"`
-	Usage   float64 `json:"usage"` // share of the KV cache in use, of the fullest rank; below 0: unknown
+	Usage   float64 `json:"usage"` // share of the KV cache in use on the fullest rank; below 0: unknown
 }
 
 func (v *Views) page(req *http.Request) (any, error) {
@@ -38,7 +38,7 @@ func (v *Views) page(req *http.Request) (any, error) {
 		ID: r.run.ID(), Rep: r.n, Reps: len(r.load.Runs), BenchPage: report.NewBenchPage(b), Server: []Standing{},
 		Recorded: len(r.run.Traces()) > 0, Tags: append([]string{}, r.run.Manifest().Tags...),
 	}
-	if r.n == len(r.load.Runs)-1 { // only the last has samples
+	if r.n == len(r.load.Runs)-1 { // only the last repetition has samples
 		out.Server, err = standings(r.run, r.m.Run.StartWall)
 	}
 	return out, err
@@ -47,7 +47,7 @@ func (v *Views) page(req *http.Request) (any, error) {
 // mostBins is the maximum number of bins in an answer.
 const mostBins = 400
 
-// timeline returns the part of the run between from and to, in finer bins than the whole run has.
+// timeline returns the part of the run between the parameters from and to, in finer bins than those of the whole run.
 func (v *Views) timeline(req *http.Request) (any, error) {
 	r, err := v.repOf(req)
 	if err != nil {
@@ -60,7 +60,7 @@ func (v *Views) timeline(req *http.Request) (any, error) {
 	return bench.PartTimeline(r.m.Records, r.m.Run, part, mostBins), nil
 }
 
-// stretch parses the parameters from and to, in the run's time. The default is the whole run.
+// stretch parses the parameters from and to, which are in the run's time. The default is the whole run.
 func stretch(req *http.Request, end int64) (s bench.Span, err error) {
 	if s.From, err = number(req, "from", 0, math.MaxInt64); err == nil {
 		s.To, err = number(req, "to", max(end, 0), math.MaxInt64)
@@ -68,7 +68,7 @@ func stretch(req *http.Request, end int64) (s bench.Span, err error) {
 	return s, err
 }
 
-// standings returns the server metrics stored with the run.
+// standings returns the metrics of the server that are stored with the run.
 func standings(run *runs.Run, start int64) ([]Standing, error) {
 	samples, err := runs.Samples(run)
 	out := []Standing{}

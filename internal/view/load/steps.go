@@ -13,7 +13,7 @@ import (
 // Steps holds the steps recorded by servers during a load.
 type Steps struct {
 	By    string   `json:"steps_by"` // how requests were matched to steps: request ids, time
-	Rep   int      `json:"rep"`      // the repetition recorded
+	Rep   int      `json:"rep"`      // repetition during which steps were recorded
 	Kinds []string `json:"kinds"`
 	Names []string `json:"names"`
 	Lanes []Lane   `json:"lanes"`
@@ -22,10 +22,11 @@ type Steps struct {
 	Notes []string `json:"notes"`
 }
 
-// Lane is one data-parallel rank of a server, with its steps in columns, in the run's time.
+// Lane is one data-parallel rank of a server. Its steps are given as one column per property, with times in the run's
+// time.
 type Lane struct {
 	Server  string       `json:"server"`
-	Capture string       `json:"capture"` // id of the capture that has its ranks
+	Capture string       `json:"capture"` // id of the capture that contains the ranks
 	DP      int          `json:"dp_rank"`
 	Windows []bench.Span `json:"windows"`
 	From    []int64      `json:"from"`
@@ -33,17 +34,17 @@ type Lane struct {
 	Kind    []int        `json:"kind"`  // index in Steps.Kinds
 	Name    []int        `json:"name"`  // index in Steps.Names
 	Batch   []int        `json:"batch"` // number of the load's requests in the step
-	// Shift converts to the capture's time: it is the capture time at run time 0.
+	// Shift is the capture's time at time 0 of the run. It is added to convert the run's time to the capture's time.
 	Shift int64 `json:"shift"`
 }
 
-// Slow is the slow end of one latency, in sum.
+// Slow sums up the slow end of one latency.
 type Slow struct {
 	N     int               `json:"n"`
 	P99   int64             `json:"p99_ns"`
 	Below bool              `json:"below"`
 	Cases []int             `json:"cases"` // record index of each request, slowest first
-	Parts []report.WaitPart `json:"parts"` // summed over all cases
+	Parts []report.WaitPart `json:"parts"` // parts of the wait, summed over all cases
 }
 
 func (v *Views) steps(req *http.Request) (any, error) {
@@ -99,13 +100,13 @@ type Step struct {
 	With []Met `json:"with"`
 }
 
-// Met is a request of the load.
+// Met is a request in a step.
 type Met struct {
 	Index int    `json:"index"` // index of its record
 	ID    string `json:"id"`
 }
 
-// step lists the requests in a step: parameters lane and step.
+// step lists the requests in the step that the parameters lane and step select.
 func (v *Views) step(req *http.Request) (any, error) {
 	o, err := v.open(req, "run")
 	if err != nil {

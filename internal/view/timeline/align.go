@@ -11,27 +11,29 @@ import (
 
 // Ways to align ranks.
 const (
-	ByWall       = "wall"       // by wall clock
-	ByStep       = "step"       // each rank is shifted so that one step begins at the same place on all
-	ByCollective = "collective" // each rank is shifted so that all arrive at one collective at the same place
+	ByWall       = "wall"       // ranks are aligned by wall clock
+	ByStep       = "step"       // each rank is shifted so that one step begins at the same position on all ranks
+	ByCollective = "collective" // each rank is shifted so that all ranks arrive at one collective at the same position
 	ByStretch    = "stretched"  // see stretch.go
 )
 
-// Alignment is the placement of ranks relative to each other. It shifts ranks without changing the rate of their
-// clocks. The only lateness that it hides is the shift itself, which it reports.
+// Alignment describes the placement of ranks relative to each other. Ranks are shifted, but the rate of their clocks
+// does not change. The only lateness that the placement hides is the shift itself, which is in Moved.
 type Alignment struct {
 	By   string `json:"by"`
-	Step int    `json:"step"` // step aligned at; -1
+	Step int    `json:"step"` // step by which ranks are aligned; -1: none
 	At   int64  `json:"at_ns"`
-	What string `json:"what"` // operation of the collective
-	// Moved is added to the times of each rank. Ranks are moved to the one with the median arrival, so that a late rank
-	// is the one that moves far. Known marks ranks that have the step or the collective; others stay.
+	What string `json:"what"` // operation of the collective by which ranks are aligned
+	// Moved is the shift that is added to the times of each rank. Ranks are aligned to the rank with the median
+	// arrival, so that a late rank moves the most. Known marks the ranks that have the step or the collective; all
+	// other ranks stay.
 	Moved []int64 `json:"moved_ns"`
 	Known []bool  `json:"known"`
 }
 
-// Align aligns ranks by a step of the capture's numbering, or by the collective whose last arrival is nearest to a wall
-// clock time. Ranks outside that collective are aligned by the nearest of their own.
+// Align aligns ranks by a step in the capture's numbering, or by the collective with the last arrival nearest to the
+// wall clock time at. Ranks that do not take part in that collective are aligned by the nearest collective in which
+// they take part.
 func (t *Timeline) Align(by string, step int, at int64) (*Alignment, error) {
 	a := &Alignment{By: by, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}
 	switch by {
@@ -62,7 +64,7 @@ type arrival struct {
 	at   int64
 }
 
-// moveTo moves ranks to the one with the median arrival, and returns that arrival.
+// moveTo shifts the ranks so that all arrive with the median arrival, and returns that arrival.
 func (a *Alignment) moveTo(ranks []arrival) int64 {
 	slices.SortStableFunc(ranks, func(x, y arrival) int { return cmp.Compare(x.at, y.at) })
 	to := ranks[(len(ranks)-1)/2].at
@@ -72,7 +74,7 @@ func (a *Alignment) moveTo(ranks []arrival) int64 {
 	return to
 }
 
-// alignCollective aligns ranks at collectives near a time, the nearest first.
+// alignCollective aligns ranks by the collectives near a time, the nearest collective first.
 func (t *Timeline) alignCollective(at int64, a *Alignment) {
 	type near struct {
 		d *match.Domain
@@ -108,11 +110,13 @@ func (t *Timeline) alignCollective(at int64, a *Alignment) {
 	}
 }
 
-// nearby is the number of collectives examined before and after a time: groups take turns.
+// nearby is the number of collectives that are examined before and after a time. Several are needed because the
+// collectives of different groups alternate.
 const nearby = 64
 
-// Moved returns the shift of each rank by stretching, in n equal parts of [from, to) of the stretched axis: the maximum
-// in each part. Before the first and after the last collective, the shift is constant.
+// Moved returns the shifts of ranks on the stretched axis. It divides [from, to) of that axis into n equal parts and
+// returns, for each rank, the maximum shift in each part. Before the first and after the last collective, the shift is
+// constant.
 func (t *Timeline) Moved(ranks []int, from, to int64, n int) [][]int64 {
 	out := make([][]int64, len(ranks))
 	for i, rank := range ranks {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// Head is the data that the page requests once.
+// Head is the data about a timeline that the page requests only once.
 type Head struct {
 	Epoch    uint32    `json:"epoch"`
 	From     int64     `json:"from_ns"` // start of the first span
@@ -19,17 +19,18 @@ type Head struct {
 	Rows     []Row     `json:"rows"`
 	Classes  []string  `json:"classes"`
 	Names    int       `json:"names"` // number of names
-	Block    int       `json:"block"` // number of names per request
+	Block    int       `json:"block"` // number of names per block, which is one request
 	Steps    []Step    `json:"steps"`
-	Replicas []Replica `json:"replicas"` // none: all ranks step together
+	Replicas []Replica `json:"replicas"` // empty: all ranks step together
 	Measures []Measure `json:"measures"`
-	Measure  string    `json:"measure"` // initial measure
-	// Stretch reports whether ranks share collectives. Without them the stretched axis is undefined.
+	Measure  string    `json:"measure"` // measure that the heatmap shows initially
+	// Stretch reports whether ranks share collectives. Without shared collectives, the stretched axis is undefined.
 	Stretch bool `json:"stretch"`
-	// Levels are the zoom levels with all their tiles in an exported page; none: a server provides tiles.
+	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
+	// tiles.
 	Levels []int `json:"levels"`
-	// For an exported page: whether it has alignments by collectives, and the number of steps with sums, from the first
-	// on.
+	// The fields below describe an exported page: whether it has alignments by collectives, and for how many steps,
+	// from the first on, it has sums.
 	Collectives bool `json:"collectives"`
 	Summed      int  `json:"summed"`
 }
@@ -47,8 +48,8 @@ func (t *Timeline) Head() *Head {
 	return h
 }
 
-// Answer answers a request below /api/timeline/, with a value to encode as JSON or with raw bytes. Its errors are the
-// client's.
+// Answer answers a request below /api/timeline/. The result is a value to encode as JSON, or raw bytes. An error means
+// that the request is invalid.
 func (t *Timeline) Answer(what string, v url.Values) (any, error) {
 	for _, a := range answers {
 		if a.what == what {
@@ -129,7 +130,7 @@ var answers = []struct {
 	{"heat", func(t *Timeline, q *question) (any, error) { return t.Heat(q.v.Get("measure")) }},
 }
 
-// inOwnTime returns a function that converts a displayed interval to a rank's wall clock.
+// inOwnTime returns a function that converts the displayed interval [from, to) to each rank's wall clock.
 func (t *Timeline) inOwnTime(a *Alignment, from, to int64) func(rank int) Interval {
 	return func(rank int) Interval {
 		if a.By == ByStretch {
@@ -140,7 +141,7 @@ func (t *Timeline) inOwnTime(a *Alignment, from, to int64) func(rank int) Interv
 	}
 }
 
-// farthest is the limit on times, so that sums of a few do not overflow.
+// farthest is the limit on times, so that sums of a few times do not overflow.
 const farthest = 1 << 60
 
 // question parses the parameters of a request, and keeps the first error.
@@ -166,7 +167,7 @@ func (q *question) times() (from, to int64) {
 	return from, to
 }
 
-// list parses numbers below n separated by commas, such as 1,4-7; the default is all of them.
+// list parses a list of numbers and ranges below n, such as 1,4-7. The default is all numbers below n.
 func (q *question) list(name string, n int) (out []int) {
 	text := q.v.Get(name)
 	if text == "" {
@@ -199,7 +200,7 @@ func (q *question) list(name string, n int) (out []int) {
 	return slices.Compact(out)
 }
 
-// rows returns the requested rows; the default is all pinned rows.
+// rows parses the list of requested rows. The default is all pinned rows.
 func (q *question) rows(t *Timeline) (out []int) {
 	if q.v.Get("rows") != "" {
 		return q.list("rows", len(t.rows))
@@ -212,7 +213,7 @@ func (q *question) rows(t *Timeline) (out []int) {
 	return out
 }
 
-// alignment parses align, with step or at if it requires one.
+// alignment parses the parameter align and, if the alignment needs it, step or at.
 func (q *question) alignment(t *Timeline) *Alignment {
 	by := q.v.Get("align")
 	var step, at int64

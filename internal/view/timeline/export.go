@@ -8,17 +8,18 @@ import (
 	"slices"
 )
 
-// Answer is a request and its answer, as returned by Timeline.Answer.
+// Answer is a request and the answer to it, as returned by Timeline.Answer.
 type Answer struct {
-	What string // path below /api/timeline/, with its parameters sorted by name
+	What string // path below /api/timeline/, with parameters sorted by name
 	Of   any    // raw bytes, or a value to encode as JSON
 }
 
 // Pack stores the answers to all requests of a page without a server.
 type Pack interface {
-	// Add stores the answers if at least leave bytes are then left; otherwise it stores none of them.
+	// Add stores the answers if at least leave bytes remain free afterwards. Otherwise it stores none of them and
+	// returns false.
 	Add(leave int, answers ...Answer) bool
-	// Left returns the number of bytes left.
+	// Left returns the number of free bytes.
 	Left() int
 }
 
@@ -26,29 +27,30 @@ type Pack interface {
 type Exported struct {
 	Finest int  // finest level of tiles: a pixel column is 2^Finest ns
 	All    int  // number of spans
-	Drawn  int  // spans drawn individually; others only in strips
-	Told   int  // spans with their details
-	Summed int  // steps with sums, from the first on
-	Met    bool // has alignments by collectives
+	Drawn  int  // number of spans drawn individually; other spans appear only in strips
+	Told   int  // number of spans with details
+	Summed int  // number of steps with sums, from the first on
+	Met    bool // alignments by collectives are included
 }
 
-// The share of a pack for tiles; of the rest, that for alignments, and then that for sums. mostTiles is the number of
-// tiles per level that the page can hold.
+// tileShare is the share of a pack for tiles, meetShare the share of the remaining space for alignments, and sumShare
+// the share of the space that then remains for sums. mostTiles is the maximum number of tiles per level that the page
+// can hold.
 const (
 	tileShare   = 0.6
 	meetShare   = 0.2
 	sumShare    = 0.3
 	mostTiles   = 64_000
-	mostMoves   = 2_000_000 // shifts of ranks in alignments
+	mostMoves   = 2_000_000 // maximum number of shifts of ranks in alignments
 	spansAtOnce = 64
 	stepsAtOnce = 8
 )
 
 // Export writes a timeline to a pack: the initial data, tiles, alignments by collectives, sums of steps, and the
-// details of individually drawn spans. Tiles range from the coarsest level to the finest that fits (requested as
-// tiles?level=12); finer levels have only tiles that show more than the coarser ones. Details of pinned rows come
-// first, and of these the longest spans. The initial data and the coarsest tiles are always included, even if they do
-// not fit.
+// details of individually drawn spans. Tiles are stored level by level (as answers to tiles?level=12, for example),
+// from the coarsest level to the finest that fits. A finer level has only the tiles that show more than the coarser
+// level. Details are stored for spans of pinned rows first, beginning with the longest spans. The initial data and the
+// coarsest tiles are always included, even if they do not fit.
 func (t *Timeline) Export(p Pack) (*Exported, error) {
 	e := &Exported{}
 	head := t.Head()
@@ -67,14 +69,14 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 		first = append(first, Answer{"heat?measure=" + m.ID, cells})
 	}
 	for n := range t.report.Steps {
-		if a, err := t.Align(ByStep, n, 0); err == nil { // a step that no rank has cannot be aligned at
+		if a, err := t.Align(ByStep, n, 0); err == nil { // ranks cannot be aligned by a step that no rank has
 			first = append(first, Answer{fmt.Sprintf("align?align=%s&step=%d", ByStep, n), a})
 		}
 	}
 	p.Add(math.MinInt, first...)
 
 	coarsest := 0
-	for (t.to-t.from)>>coarsest > Columns/4 { // the whole timeline in a narrow window, with a margin
+	for (t.to-t.from)>>coarsest > Columns/4 { // fits the whole timeline, with a margin, in a narrow window
 		coarsest++
 	}
 	leave := without(p, tileShare)
@@ -103,12 +105,12 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 	return e, t.tell(p, e)
 }
 
-// without returns the number of bytes to leave so that only a part of the remaining space is used.
+// without returns the number of bytes that must stay free so that only the given part of the free space is used.
 func without(p Pack, part float64) (leave int) { return int(float64(p.Left()) * (1 - part)) }
 
-// Collectives holds the alignments by all collectives that are possible; empty if they would contain too many shifts.
+// Collectives holds the alignments by all possible collectives. It is empty if these would contain too many shifts.
 type Collectives struct {
-	Last []int64      `json:"last_ns"` // last arrival at each
+	Last []int64      `json:"last_ns"` // last arrival at each collective
 	At   []*Alignment `json:"at"`
 }
 
@@ -134,7 +136,7 @@ func (t *Timeline) collectives() *Collectives {
 	return out
 }
 
-// sum adds sums over the pinned rows for each step, from the first on, as far as space permits.
+// sum adds, for each step from the first on, the sums over the pinned rows, as far as space permits.
 func (t *Timeline) sum(p Pack, head *Head, e *Exported) error {
 	leave := without(p, sumShare)
 	for steps := range slices.Chunk(head.Steps, stepsAtOnce) {
@@ -178,7 +180,8 @@ func (t *Timeline) whole(level int) *Query {
 	return q
 }
 
-// finer returns the tiles of the next level that show more than q's. Tiles of q that are already complete are skipped.
+// finer returns the tiles of the next finer level that show more than the tiles of q. It skips the tiles of q that
+// already show everything.
 func (t *Timeline) finer(q *Query) *Query {
 	next := &Query{Level: q.Level - 1}
 	q.Each(func(p Place) {
@@ -195,7 +198,7 @@ func (t *Timeline) finer(q *Query) *Query {
 	return next
 }
 
-// tell adds the details of spans.
+// tell adds the details of spans, as far as space permits.
 func (t *Timeline) tell(p Pack, e *Exported) error {
 	type place struct {
 		rank   int

@@ -16,12 +16,12 @@ type Measure struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Unit   string `json:"unit"`   // ns or count
-	Beyond bool   `json:"beyond"` // significant is the distance from the step's median rank
+	Beyond bool   `json:"beyond"` // the distance from the step's median rank matters, not the value itself
 
 	of func(s *result.Step, r *result.StepRank) float64
 }
 
-// Measures are the available measures.
+// Measures lists the available measures.
 var Measures = []Measure{
 	{"work", "own work", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Compute) }},
 	{"host", "host gap", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.HostGap) }},
@@ -30,7 +30,7 @@ var Measures = []Measure{
 	{"length", "length of the step", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Period) }},
 }
 
-// Telling returns the measure in which the worst late rank of a capture is most visible.
+// Telling returns the measure that shows the worst late rank of a capture most clearly.
 func Telling(rep *result.Report) string {
 	for i := range rep.Findings {
 		if f := &rep.Findings[i]; f.Kind == result.Straggler && f.Cause == result.CauseHost {
@@ -42,8 +42,8 @@ func Telling(rep *result.Report) string {
 	return "work"
 }
 
-// Heat returns a measure of all ranks and steps as float32: the values, rank by rank, followed by the median rank's
-// value in each step. NaN marks a step that a rank does not have, or a value that is missing.
+// Heat returns a measure of all ranks and steps as float32 values: the values of each rank in turn, followed by the
+// median over ranks for each step. NaN means that the rank does not have the step, or that the value is missing.
 func (t *Timeline) Heat(measure string) ([]byte, error) {
 	at := slices.IndexFunc(Measures, func(m Measure) bool { return m.ID == measure })
 	if at < 0 {

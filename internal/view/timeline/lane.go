@@ -1,25 +1,26 @@
 package timeline
 
-// lane holds the spans of one row and depth as columns, in time order. They do not overlap. Times are ns since the
-// capture's origin, on the common clock of the ranks.
+// lane holds the spans of one row at one depth as columns, in time order. The spans do not overlap. Times are ns since
+// the capture's origin, on the common clock of the ranks.
 //
-// Lookups for a pixel column are nearly independent of the number of spans in the column. A table of equal intervals
-// locates a moment, and sums up to every 16th span give the covered part of an interval. A pyramid with the longest of
-// every 16, 256, 4096, … spans gives the visible span. The index takes 2 bytes per span in addition to the columns.
+// The time to look up a pixel column is nearly independent of the number of spans in the column. Spans at a given time
+// are located by a table of equal intervals. The covered part of an interval follows from sums up to every 16th span.
+// The visible span is found by a pyramid with the longest of every 16, 256, 4096, … spans. The index takes 2 bytes per
+// span in addition to the columns.
 type lane struct {
 	rank       int
 	start, end []int64
-	span       []int32 // index in the rank's trace
+	span       []int32 // index of each span in the rank's trace
 	class      []uint8
-	wait       []int64 // collectives: ns from the start to the last rank's arrival; nil: no collectives
+	wait       []int64 // for collectives, ns from the start to the last rank's arrival; nil: no collectives
 
-	covered, waited []int64  // up to each fan-th span
-	longest         [][]node // level k: the longest of each fan^(k+1) spans, of equals the first
+	covered, waited []int64  // sums up to each fan-th span
+	longest         [][]node // level k: the longest of each fan^(k+1) spans; of equal spans, the first
 	counts          []int32  // number of spans that begin before each interval of 2^width ns
 	width           uint
 }
 
-// node is a span of the lane with its duration, so that lookups need not touch the columns.
+// node is a span of the lane and its duration, so that lookups need not read the columns.
 type node struct {
 	dur  int64
 	span int32
@@ -30,7 +31,7 @@ var none = node{-1, -1}
 // fan is the number of children of a node in the pyramid.
 const fan = 16
 
-// index builds the index of a lane whose columns are complete.
+// index builds the index of the lane. The columns must be complete.
 func (l *lane) index() {
 	n := len(l.start)
 	blocks := (n + fan - 1) / fan
@@ -66,7 +67,7 @@ func (l *lane) index() {
 	l.count()
 }
 
-// count fills the table of intervals, with one interval per fan/2 spans.
+// count builds the table of intervals, with one interval per fan/2 spans.
 func (l *lane) count() {
 	n := len(l.start)
 	if n == 0 {
@@ -86,7 +87,7 @@ func (l *lane) count() {
 	}
 }
 
-// node returns the longest span under the k-th node of a level; level -1 is the spans themselves.
+// node returns the longest span below the k-th node of a level. Level -1 contains the spans themselves.
 func (l *lane) node(level, k int) node {
 	if level < 0 {
 		return node{l.end[k] - l.start[k], int32(k)}
@@ -94,7 +95,7 @@ func (l *lane) node(level, k int) node {
 	return l.longest[level][k]
 }
 
-// longer returns the longer of two spans, a if they are equal.
+// longer returns the longer of two spans, or a if both have the same length.
 func longer(a, b node) node {
 	if b.dur > a.dur {
 		return b
@@ -102,7 +103,7 @@ func longer(a, b node) node {
 	return a
 }
 
-// longestOf returns the longest span from i to before j, of equals the first.
+// longestOf returns the longest span in [i, j); of equal spans, the first.
 func (l *lane) longestOf(i, j int) node {
 	left, right := none, none
 	for level := -1; i < j; level++ {
@@ -123,7 +124,7 @@ func (l *lane) longestOf(i, j int) node {
 	return longer(left, right)
 }
 
-// before counts the spans that begin before a time.
+// before returns the number of spans that begin before a time.
 func (l *lane) before(at int64) int {
 	n := len(l.start)
 	if n == 0 || at <= l.start[0] {
@@ -144,7 +145,7 @@ func (l *lane) before(at int64) int {
 	return from
 }
 
-// coveredTo returns the covered time up to at, before which i spans begin.
+// coveredTo returns the time up to at that spans cover. i is the number of spans that begin before at.
 func (l *lane) coveredTo(at int64, i int) (sum int64) {
 	if i == 0 {
 		return 0
@@ -157,7 +158,7 @@ func (l *lane) coveredTo(at int64, i int) (sum int64) {
 	return sum + min(l.end[i-1], at) - l.start[i-1]
 }
 
-// waitedTo returns the part of it spent waiting for other ranks.
+// waitedTo returns the part of that time spent waiting for other ranks.
 func (l *lane) waitedTo(at int64, i int) (sum int64) {
 	if i == 0 || l.wait == nil {
 		return 0
@@ -170,7 +171,7 @@ func (l *lane) waitedTo(at int64, i int) (sum int64) {
 	return sum + min(l.wait[i-1], at-l.start[i-1])
 }
 
-// overlapping returns the range of spans, i to before j, that overlap [from, to). A span of length 0 belongs to the
+// overlapping returns the range [i, j) of spans that overlap the interval [from, to). A span of length 0 belongs to the
 // interval in which it begins.
 func (l *lane) overlapping(from, to int64) (i, j int) {
 	i, j = l.before(from), l.before(to)
@@ -180,7 +181,7 @@ func (l *lane) overlapping(from, to int64) (i, j int) {
 	return i, j
 }
 
-// coveredIn returns the covered part of [from, to).
+// coveredIn returns how much of [from, to) spans cover.
 func (l *lane) coveredIn(from, to int64) int64 {
 	return l.coveredTo(to, l.before(to)) - l.coveredTo(from, l.before(from))
 }

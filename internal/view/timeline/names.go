@@ -8,27 +8,27 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// names numbers the span names of all ranks. The page requests them in blocks, each once.
+// names numbers the span names of all ranks. The page requests names in blocks, and each block only once.
 type names struct {
-	full  []string // as in the traces
-	label []string // for display
+	full  []string // names as in the traces
+	label []string // names for display
 	of    map[named]uint32
 }
 
-// named is a name of GPU work or of host work: only kernel names have a short form.
+// named is a name together with its use, for GPU work or for host work. Only kernel names have a short form.
 type named struct {
 	name string
 	gpu  bool
 }
 
 const (
-	nameBlock = 256 // names per request
-	mostLabel = 160 // maximum characters of a label: longer ones do not fit where they are drawn
+	nameBlock = 256 // number of names per request
+	mostLabel = 160 // maximum length of a label, since longer labels do not fit where they are drawn
 )
 
 func newNames() names { return names{of: map[named]uint32{}} }
 
-// id returns the number of a name.
+// id returns the number of a name, and adds the name if it is new.
 func (n *names) id(name string, gpu bool) uint32 {
 	key := named{name, gpu}
 	id, ok := n.of[key]
@@ -64,14 +64,15 @@ func (r *rank) namesOf(s *trace.Span) []uint32 {
 	return r.name
 }
 
-// Names returns the labels of a block of names, starting at block·256; none beyond the last.
+// Names returns the labels of a block of names. The first is the label of name block·256. The result is empty beyond
+// the last name.
 func (t *Timeline) Names(block int) []string {
 	from := min(max(block, 0), len(t.names.label)/nameBlock+1) * nameBlock
 	from = min(from, len(t.names.label))
 	return append([]string{}, t.names.label[from:min(from+nameBlock, len(t.names.label))]...)
 }
 
-// like marks the names that contain text, ignoring case, and counts them.
+// like reports for each name whether it contains text, ignoring case, and returns the number of these names.
 func (n *names) like(text string) (is []bool, some int) {
 	is = make([]bool, len(n.full))
 	text = strings.ToLower(text)

@@ -11,9 +11,9 @@ type Sum struct {
 	ID    uint32 `json:"id"` // index of the name
 	Class uint8  `json:"class"`
 	GPU   bool   `json:"gpu"`
-	Count int    `json:"count"`    // spans that overlap the interval
-	Total int64  `json:"total_ns"` // of their parts inside the interval
-	Self  int64  `json:"self_ns"`  // excluding nested spans
+	Count int    `json:"count"`    // number of spans that overlap the interval
+	Total int64  `json:"total_ns"` // total length of the parts of these spans inside the interval
+	Self  int64  `json:"self_ns"`  // Total without nested spans
 	Wait  int64  `json:"wait_ns"`
 	Max   int64  `json:"max_ns"` // full duration of the longest span
 	Link  Link   `json:"longest"`
@@ -29,8 +29,8 @@ type Sum struct {
 type Table struct {
 	From int64 `json:"from_ns"`
 	To   int64 `json:"to_ns"`
-	Sums []Sum `json:"sums"` // by self time, largest first
-	All  int   `json:"all"`  // number of names; sums beyond mostSums are left out
+	Sums []Sum `json:"sums"` // ordered by self time, the largest first
+	All  int   `json:"all"`  // number of names, including those left out because there are more than mostSums
 }
 
 const mostSums = 500
@@ -38,7 +38,7 @@ const mostSums = 500
 // Interval is [From, To) in the time of one rank.
 type Interval struct{ From, To int64 }
 
-// Range sums the spans in rows, for each rank over its own interval.
+// Range sums up the spans in the given rows. of returns the interval for each rank, in the rank's own time.
 func (t *Timeline) Range(rows []int, of func(rank int) Interval) *Table {
 	type key struct {
 		name  uint32

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Ribbon is a collective on all its ranks. From the first to the last arrival ranks wait; after that it transfers,
-// until the last rank leaves.
+// Ribbon is a collective on all ranks that take part. Ranks wait from the first to the last arrival. Then the
+// collective transfers data until the last rank leaves.
 type Ribbon struct {
 	Domain int    `json:"domain"`
-	Index  int    `json:"index"` // index among the domain's collectives; with Domain identifies it
+	Index  int    `json:"index"` // index among the domain's collectives; identifies the collective together with Domain
 	Op     string `json:"op"`
 	Step   int    `json:"step"`
-	First  int64  `json:"first_ns"` // arrival
+	First  int64  `json:"first_ns"` // first arrival
 	Last   int64  `json:"last_ns"`
 	End    int64  `json:"end_ns"`
 	Late   Link   `json:"late"` // the kernel of the last rank to arrive
@@ -23,10 +23,10 @@ type Ribbon struct {
 	Arrivals []int64 `json:"arrivals_ns"`
 }
 
-// Ribbons are the collectives of an interval.
+// Ribbons holds the collectives in an interval.
 type Ribbons struct {
 	Ribbons []Ribbon `json:"ribbons"` // in time order
-	All     int      `json:"all"`     // total number; only those with the longest waits are listed
+	All     int      `json:"all"`     // number of all collectives; only those with the longest waits are listed
 }
 
 const (
@@ -41,7 +41,7 @@ type meeting struct {
 	possible          bool
 }
 
-// meet computes the meetings of all collectives, which are in order of their last arrivals.
+// meet computes the meetings of all collectives. Collectives are in the order of their last arrivals.
 func (t *Timeline) meet() {
 	for _, d := range t.a.Domains {
 		of := make([]meeting, len(d.Matches))

@@ -12,31 +12,31 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Row is the work of one stream or thread of a rank. It has a lane for each depth of nesting.
+// Row is the work of one stream or thread of a rank. A row has one lane for each depth of nesting.
 type Row struct {
 	Rank    int    `json:"rank"` // index in the capture's ranks
 	Role    string `json:"role"`
 	Name    string `json:"name"`
-	Pinned  bool   `json:"pinned"` // shown together with those of other ranks; others are folded
-	Lane    int    `json:"lane"`   // index of its first lane
+	Pinned  bool   `json:"pinned"` // shown together with pinned rows of other ranks; other rows are folded
+	Lane    int    `json:"lane"`   // index of the row's first lane
 	Lanes   int    `json:"lanes"`
-	Deeper  int    `json:"deeper"` // spans nested too deep for the last lane
+	Deeper  int    `json:"deeper"` // number of spans nested too deeply for the last lane
 	Spans   int    `json:"spans"`
-	Classes []int  `json:"classes"` // classes of its spans
+	Classes []int  `json:"classes"` // classes of the row's spans
 
 	track trace.TrackID
 }
 
 // Roles of rows, in display order.
 const (
-	RoleCompute  = "compute"       // the stream with most computation
-	RoleComm     = "communication" // the stream with most collectives, if another
+	RoleCompute  = "compute"       // the stream with the most computation
+	RoleComm     = "communication" // the stream with the most collectives, if that is a different stream
 	RoleLaunch   = "launches"      // the thread that launches steps
 	RoleStream   = "stream"
 	RoleRanges   = "ranges" // annotations mirrored on a stream
 	RoleThread   = "thread"
-	RolePython   = "python"   // a thread's Python frames
-	RoleProfiler = "profiler" // the profiler's overhead and its window
+	RolePython   = "python"   // Python frames of a thread
+	RoleProfiler = "profiler" // the profiler's overhead and window
 )
 
 var roles = []string{RoleCompute, RoleComm, RoleLaunch, RoleStream, RoleRanges, RoleThread, RolePython, RoleProfiler}
@@ -44,8 +44,8 @@ var roles = []string{RoleCompute, RoleComm, RoleLaunch, RoleStream, RoleRanges, 
 // mostLanes limits the displayed depth of nesting.
 const mostLanes = 400
 
-// Classes are the meanings of the span colours: the kind of a kernel, or the activity of a thread. A span's class is an
-// index in this list; 0 is none.
+// Classes lists the meanings of the colours of spans: kinds of kernels, and activities of threads. The class of a span
+// is an index in this list; 0 is none.
 var Classes = func() []string {
 	list := []string{""}
 	for _, g := range kernel.Groups() {
@@ -54,9 +54,9 @@ var Classes = func() []string {
 	return append(list, "step", "range", "CPU op", "API call", "launch", "waits for the GPU", "Python", "profiler", "no core", "other host work")
 }()
 
-// Classes of everything that is not GPU work, as indices in Classes.
+// Classes of spans that are not GPU work, as indices in Classes.
 const (
-	classGroups = 1 // the first of kernel.Groups
+	classGroups = 1 // index of the first group in kernel.Groups
 	classStep   = iota + 9
 	classRange
 	classOp
@@ -69,7 +69,7 @@ const (
 	classOther
 )
 
-// groupClass is the class of each kernel.Class.
+// groupClass gives the class (an index in Classes) for each kernel.Class.
 var groupClass = func() (of [kernel.Memset + 1]uint8) {
 	for c := range of {
 		of[c] = uint8(classGroups + slices.Index(kernel.Groups(), kernel.Class(c).Group()))
@@ -77,7 +77,7 @@ var groupClass = func() (of [kernel.Memset + 1]uint8) {
 	return of
 }()
 
-// addRank builds a rank's rows and lanes.
+// addRank builds the rows and lanes of a rank.
 func (t *Timeline) addRank(at int) {
 	r := t.ranks[at]
 	r.link()
@@ -131,8 +131,8 @@ type part struct {
 	takes func(c trace.Category) bool
 }
 
-// parts splits a track into rows: annotations mirrored on GPU rows are not work, and Python frames would push the rest
-// of a thread out of view.
+// parts divides a track into rows. Annotations that are mirrored on GPU tracks get a separate row because they are not
+// work, and Python frames because they would push the rest of a thread out of view.
 func (r *rank) parts(track trace.TrackID) []part {
 	isRange := func(c trace.Category) bool { return c == trace.GPUAnnotation }
 	isFrame := func(c trace.Category) bool { return c == trace.PythonFunction }
@@ -145,7 +145,7 @@ func (r *rank) parts(track trace.TrackID) []part {
 	}
 }
 
-// rowName returns a track's name.
+// rowName returns the name of a track for display.
 func (r *rank) rowName(track trace.TrackID) string {
 	k := &r.t.Tracks[track]
 	name := columns.Clean(k.Name)
@@ -160,8 +160,9 @@ func (r *rank) rowName(track trace.TrackID) string {
 	return name
 }
 
-// lanesOf distributes spans i to before j of a track over lanes. Each span goes to the first free lane, so nested and
-// overlapping spans go below. lanesOf also completes the row. It returns nil if there are no spans.
+// lanesOf distributes the spans [i, j) of a track over lanes. Each span goes to the first free lane, so nested and
+// overlapping spans are below the spans that they overlap. lanesOf also completes the row. It returns nil if there are
+// no spans.
 func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, row *Row) (lanes []*lane) {
 	for ; i < j; i++ {
 		s := &r.t.Spans[i]
@@ -201,7 +202,7 @@ func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, r
 	return lanes
 }
 
-// waits stores the waiting times of collectives.
+// waits stores in the lane the waiting times of collectives.
 func (l *lane) waits(r *rank) {
 	for i, span := range l.span {
 		op := r.op(span)
@@ -228,7 +229,7 @@ func (r *rank) pin(rows []Row) {
 	for i := range r.Calls {
 		launches[r.Calls[i].Track]++
 	}
-	if len(launches) == 0 { // no launches recorded: use the thread with the steps, or else with most spans
+	if len(launches) == 0 { // no recorded launches: use the thread with the steps, or else with the most spans
 		for i := range r.Steps {
 			launches[r.Steps[i].Track]++
 		}
@@ -309,7 +310,7 @@ func (r *rank) class(span int32) uint8 {
 	return classOther
 }
 
-// blocks reports whether s is a call in which its thread waits for the device.
+// blocks reports whether s is a call in which the thread waits for the device.
 func (r *rank) blocks(s *trace.Span) bool {
 	in := r.Blocked[s.Track]
 	i, ok := slices.BinarySearchFunc(in, s.Start, func(x prep.Interval, at int64) int { return cmp.Compare(x.Start, at) })

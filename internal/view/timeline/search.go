@@ -7,15 +7,15 @@ import (
 
 // Found is the result of a search.
 type Found struct {
-	Names []FoundName `json:"names"`    // those with the most time, at most mostFound of All
+	Names []FoundName `json:"names"`    // matching names with the most time, at most mostFound
 	All   int         `json:"all"`      // number of matching names
-	IDs   []uint32    `json:"ids"`      // matching names, at most mostIDs: the page highlights their spans
-	Next  *Link       `json:"next"`     // the first match after the given time, or before it, on any of the rows
-	Spans int         `json:"spans"`    // matching spans
-	Total int64       `json:"total_ns"` // of all matches
+	IDs   []uint32    `json:"ids"`      // at most mostIDs matching names, for the page to highlight the spans
+	Next  *Link       `json:"next"`     // the next match after the given time, or before it, on any of the rows
+	Spans int         `json:"spans"`    // number of matching spans
+	Total int64       `json:"total_ns"` // total time of all matching spans
 }
 
-// FoundName is a matching name.
+// FoundName is a name that matches a search.
 type FoundName struct {
 	Name  string `json:"name"`
 	ID    uint32 `json:"id"`
@@ -29,8 +29,8 @@ const (
 	mostIDs   = 20_000
 )
 
-// Search finds spans on some rows whose names contain text, ignoring case. It also returns the first match that begins
-// after a time, or with back the last that begins before it.
+// Search finds the spans on the given rows with names that contain text, ignoring case. It also returns the first match
+// that begins after the given time or, if back is set, the last match that begins before that time.
 func (t *Timeline) Search(text string, rows []int, after int64, back bool) *Found {
 	out := &Found{Names: []FoundName{}, IDs: []uint32{}}
 	if text == "" {

@@ -13,65 +13,65 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Link refers to a related span.
+// Link refers to a span that is related to another one.
 type Link struct {
 	Rank  int    `json:"rank"`
 	Span  int32  `json:"span"`
-	Lane  int32  `json:"lane"` // -1: in no lane
+	Lane  int32  `json:"lane"` // -1: the span is in no lane
 	Label string `json:"label"`
 	Start int64  `json:"start_ns"`
 	Dur   int64  `json:"dur_ns"`
-	// Stretched is its start and end on the stretched axis.
+	// Stretched holds the start and end of the span on the stretched axis.
 	Stretched [2]int64 `json:"stretched_ns"`
 }
 
 // Selected holds all details of a span.
 type Selected struct {
 	Link
-	Name     string `json:"name"` // in full
+	Name     string `json:"name"` // full name
 	Category string `json:"category"`
 	Class    uint8  `json:"class"`
-	Step     int    `json:"step"` // in the capture's numbering; -1: none
+	Step     int    `json:"step"` // step in the capture's numbering; -1: none
 	StepName string `json:"step_name"`
 	Layer    string `json:"layer"`
 	Args     []Arg  `json:"args"`
-	Wait     int64  `json:"wait_ns"` // of a collective, until the last rank arrived
+	Wait     int64  `json:"wait_ns"` // wait in a collective until the last rank arrived
 	Last     int    `json:"last"`    // the last rank to arrive; -1: not a collective, or unknown
-	// Launch is the call that started GPU work. Launched lists the first MostLaunched of the Launches ops that a call
-	// started.
+	// For GPU work, Launch is the call that started it. For a call, Launches is the number of ops that it started, and
+	// Launched lists the first MostLaunched of these.
 	Launch   *Link  `json:"launch"`
 	Delay    int64  `json:"delay_ns"` // from launch end to device start; negative: started before the call returned
 	Launched []Link `json:"launched"`
 	Launches int    `json:"launches"`
-	Around   []Link `json:"around"` // spans around the span or its launch: the innermost first, then Python frames
+	Around   []Link `json:"around"` // enclosing spans of the span or its launch, innermost first, then Python frames
 
-	Counterparts []Counterpart `json:"counterparts"` // on all other ranks; empty if counterparts make no sense
+	Counterparts []Counterpart `json:"counterparts"` // one per other rank; empty if counterparts make no sense
 }
 
-// Arg is a property of a span in the file.
+// Arg is a property of a span, as in the file.
 type Arg struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Counterpart is the corresponding work of another rank, see match.Counterparts.
+// Counterpart is the corresponding work of another rank; see match.Counterparts.
 type Counterpart struct {
 	Link
-	Why   match.Unmatched `json:"why"`   // "": found
-	Other bool            `json:"other"` // another kernel in the same place
+	Why   match.Unmatched `json:"why"`   // reason that there is none; "": found
+	Other bool            `json:"other"` // a different kernel at the same position
 	Grid  string          `json:"grid"`
-	// Longer, Later and Delayed are its duration, start and launch delay minus those of the selected span. For a
-	// collective, starts are arrivals.
+	// Longer, Later and Delayed are the counterpart's duration, start and launch delay, minus the same values of the
+	// selected span. The start of a collective is its arrival.
 	Longer  int64 `json:"longer_ns"`
 	Later   int64 `json:"later_ns"`
 	Delayed int64 `json:"delayed_ns"`
-	Delays  bool  `json:"delays"` // both launches were recorded
+	Delays  bool  `json:"delays"` // both launches were recorded, so Delayed is known
 }
 
-// MostLaunched is the maximum number of ops listed for a launch; a graph has thousands.
+// MostLaunched is the maximum number of ops that are listed for a launch. A graph has thousands of ops.
 const MostLaunched = 50
 
-// mostAround is the maximum number of enclosing spans listed.
+// mostAround is the maximum number of enclosing spans that are listed.
 const mostAround = 24
 
 func (t *Timeline) link(rank int, span int32) Link {
@@ -88,8 +88,8 @@ func (t *Timeline) link(rank int, span int32) Link {
 	return l
 }
 
-// Hit returns the longest span of a lane that overlaps an interval of the wall clock, or nil. It is the one visible in
-// that column of the lane's strip.
+// Hit returns the longest span of a lane that overlaps an interval of the wall clock, or nil. This is the span that the
+// strip of the lane shows in the column of this interval.
 func (t *Timeline) Hit(lane int, from, to int64) *Link {
 	l := t.lanes[lane]
 	i, j := l.overlapping(from, to)
@@ -101,7 +101,8 @@ func (t *Timeline) Hit(lane int, from, to int64) *Link {
 	return &link
 }
 
-// Beside returns the span after a given one on its lane, or before it; nil: none.
+// Beside returns the next span on the lane of the given span or, if back is set, the previous one. It returns nil if
+// there is none.
 func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	if err := t.has(rank, span); err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	l := t.lanes[lane]
 	start, _ := t.bounds(t.ranks[rank], span)
 	i := l.before(start)
-	for i < len(l.span) && l.span[i] != span { // several may begin at the same time
+	for i < len(l.span) && l.span[i] != span { // several spans may begin at the same time
 		i++
 	}
 	if i++; back {
@@ -185,7 +186,7 @@ func (t *Timeline) Select(rank int, span int32) (*Selected, error) {
 	return out, nil
 }
 
-// layer returns the name of an op's layer.
+// layer returns the name of the layer to which an op belongs.
 func (t *Timeline) layer(r *rank, op int32) string {
 	if t.a.Marks == nil {
 		return ""
@@ -198,7 +199,7 @@ func (t *Timeline) layer(r *rank, op int32) string {
 	return columns.Clean(fmt.Sprintf("%s.%d", l.Stack, l.N))
 }
 
-// waiting adds a collective's waiting time and the last rank to arrive.
+// waiting adds to out the waiting time of a collective, and the last rank to arrive.
 func (t *Timeline) waiting(rank int, op int32, out *Selected) {
 	r := t.ranks[rank]
 	if r.Match[op] < 0 {
@@ -224,7 +225,7 @@ func (t *Timeline) domainOf(rank int) *match.Domain {
 	return &match.Domain{}
 }
 
-// launched lists the ops that a call started.
+// launched adds to out the ops that a call started.
 func (t *Timeline) launched(rank int, call int32, out *Selected) {
 	r := t.ranks[rank]
 	c := &r.Calls[call]
@@ -240,7 +241,7 @@ func (t *Timeline) launched(rank int, call int32, out *Selected) {
 	}
 }
 
-// counterparts adds the corresponding spans of other ranks for an op, or for its launch.
+// counterparts adds to out the spans of other ranks that correspond to an op or to its launch.
 func (t *Timeline) counterparts(rank int, op int32, out *Selected, spanOf func(rank int, op int32) int32) {
 	r := t.ranks[rank]
 	t.pairing.Do(func() { t.pairs = t.a.Counterparts() })
@@ -264,7 +265,7 @@ func (t *Timeline) counterparts(rank int, op int32, out *Selected, spanOf func(r
 	}
 }
 
-// sameStep adds the annotations of a step on the other ranks.
+// sameStep adds to out the annotations of the same step on the other ranks.
 func (t *Timeline) sameStep(rank int, step int32, out *Selected) {
 	r := t.ranks[rank]
 	for at, other := range t.ranks {
@@ -286,7 +287,7 @@ func (t *Timeline) sameStep(rank int, step int32, out *Selected) {
 	}
 }
 
-// stepSpan returns the annotation of a step; -1: the step was not cut by annotations.
+// stepSpan returns the span that is the annotation of a step, or -1 if steps were not found by annotations.
 func (r *rank) stepSpan(n int) int32 {
 	st := &r.Steps[n]
 	from, _ := slices.BinarySearchFunc(r.t.Spans, st, func(s trace.Span, st *prep.Step) int {
@@ -300,7 +301,7 @@ func (r *rank) stepSpan(n int) int32 {
 	return -1
 }
 
-// around returns the spans that enclose a span, on its row and among its thread's Python frames.
+// around returns the spans that enclose a span, on the row of the span and among the Python frames of its thread.
 func (t *Timeline) around(rank int, span int32) []Link {
 	out := []Link{}
 	r := t.ranks[rank]
@@ -330,7 +331,7 @@ func (t *Timeline) around(rank int, span int32) []Link {
 	return out
 }
 
-// rowOf returns the row of a lane.
+// rowOf returns the row to which a lane belongs.
 func (t *Timeline) rowOf(lane int) *Row {
 	i, ok := slices.BinarySearchFunc(t.rows, lane, func(r Row, lane int) int { return cmp.Compare(r.Lane, lane) })
 	if !ok {
@@ -343,7 +344,7 @@ func gridOf(r *rank, op int32) string {
 	return sizes(r.t.Ops[r.t.Spans[r.Ops[op].Span].Detail].Grid)
 }
 
-// sizes formats a grid or a block; "": not recorded.
+// sizes formats the size of a grid or block. It returns "" if the size was not recorded.
 func sizes(of [3]int32) string {
 	if of == [3]int32{} {
 		return ""
@@ -351,7 +352,7 @@ func sizes(of [3]int32) string {
 	return fmt.Sprintf("%d × %d × %d", of[0], of[1], of[2])
 }
 
-// args returns the properties of a span in the file, other than its name and times.
+// args returns the properties of a span as in the file, except its name and times.
 func (t *Timeline) args(r *rank, s *trace.Span) []Arg {
 	out := []Arg{}
 	add := func(name, value string) {

@@ -8,20 +8,20 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// Step is a step over all ranks that have it.
+// Step is a step, combined over all ranks that have it.
 type Step struct {
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
-	Start int64  `json:"start_ns"` // earliest start over ranks; 0, as is End, if no rank has the step
-	End   int64  `json:"end_ns"`   // latest start of a rank's next step
+	Start int64  `json:"start_ns"` // earliest start over ranks; Start and End are 0 if no rank has the step
+	End   int64  `json:"end_ns"`   // latest start of the next step over ranks
 	Slow  bool   `json:"slow"`
 }
 
-// Replica is a group of ranks that step together, while others step independently.
+// Replica is a group of ranks that step together, but independently of all other ranks.
 type Replica struct {
 	Name  string `json:"name"`
 	Ranks []int  `json:"ranks"`
-	Steps []Step `json:"steps"` // indexed by the capture's numbering, up to the group's last step
+	Steps []Step `json:"steps"` // steps in the capture's numbering, up to the group's last step
 }
 
 // steps returns the steps of all ranks.
@@ -41,8 +41,8 @@ func (t *Timeline) steps() []Step {
 	return out
 }
 
-// replicas returns the groups of ranks that step independently; none if all step together. Steps of equal number in two
-// groups are unrelated.
+// replicas returns the groups of ranks that step independently of each other, or nil if all ranks step together. Steps
+// with the same number in two groups are unrelated.
 func (t *Timeline) replicas() []Replica {
 	groups := t.a.Replicas()
 	if len(groups) < 2 {
@@ -59,7 +59,8 @@ func (t *Timeline) replicas() []Replica {
 	return out
 }
 
-// nameOf returns a replica's name: its data-parallel rank if no rank of another replica has it, else its ranks.
+// nameOf returns the name of a replica. This is the data-parallel rank of its ranks, if no rank of another replica has
+// the same one; otherwise it is the list of its ranks.
 func (t *Timeline) nameOf(ranks []int) string {
 	first, last := t.ranks[ranks[0]], t.ranks[ranks[len(ranks)-1]]
 	dp := first.Source.Rank.DP

@@ -7,16 +7,17 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// The stretched axis removes waiting between ranks: on all ranks a matched collective begins when its last rank
-// arrived, and ends when its last rank left. Between collectives, each rank's time is scaled linearly, so that the work
-// of the ranks between two collectives lines up. The shift of a moment equals the lateness hidden, and is shown beside
-// the axis.
+// The stretched axis removes the waiting between ranks. On this axis, a matched collective begins on all ranks when its
+// last rank arrived, and ends on all ranks when its last rank left. Between collectives, each rank's time is scaled
+// linearly, so that the work of all ranks between two collectives lines up. The shift of a moment is the lateness that
+// the axis hides, and is shown beside the axis.
 
-// knots are moments of a rank with a fixed place on the stretched axis. Both columns increase.
+// knots holds the moments of a rank that have a fixed position on the stretched axis. own holds the times of these
+// moments, and shown the positions; both increase.
 type knots struct{ own, shown []int64 }
 
-// stretch computes the knots of all ranks. Collectives that would break their order, since they overlap on two streams,
-// are left out.
+// stretch computes the knots of all ranks. If collectives overlap on two streams, it leaves out those that would break
+// the order of knots.
 func (t *Timeline) stretch() {
 	type knot struct{ own, shown int64 }
 	all := make([][]knot, len(t.ranks))
@@ -53,20 +54,21 @@ func leftBy(m *match.Match) (last int64) {
 	return last
 }
 
-// axis maps a rank's time to its displayed place and back. Both maps are monotonic. Without knots it is the wall clock.
-// It caches its last position, so calls in increasing order are fast.
+// axis maps a rank's time to its displayed position and back. Both maps are monotonic. Without knots, the position is
+// the wall clock time. axis remembers the last knot that it used, so calls in increasing order are fast.
 type axis struct {
 	knots knots
 	at    int
 }
 
-// shown returns the place of a rank's moment on the axis.
+// shown returns the position on the axis of a moment of the rank.
 func (x *axis) shown(own int64) int64 { return x.along(own, x.knots.own, x.knots.shown) }
 
-// own returns the rank's moment at a place on the axis.
+// own returns the moment of the rank that is shown at a position on the axis.
 func (x *axis) own(shown int64) int64 { return x.along(shown, x.knots.shown, x.knots.own) }
 
-// along interpolates between the knots around v; beyond the first and last knot the distance is constant.
+// along maps v from one column of knots to the other. It interpolates between the knots around v. Beyond the first and
+// last knot, the difference between the columns is constant.
 func (x *axis) along(v int64, from, to []int64) int64 {
 	n := len(from)
 	if n == 0 {

@@ -8,8 +8,8 @@ import (
 // Columns is the number of pixel columns in a tile.
 const Columns = 512
 
-// Place is the position of a tile: Columns columns of 2^Level ns of a lane, starting at Index·Columns. If Stretched is
-// set, times are on the stretched axis, see stretch.go.
+// Place identifies a tile: Columns columns of a lane, each 2^Level ns wide, of which the first is column Index·Columns.
+// If Stretched is set, times are on the stretched axis; see stretch.go.
 type Place struct {
 	Lane      int
 	Index     int32
@@ -17,8 +17,8 @@ type Place struct {
 	Stretched bool
 }
 
-// MostLevel is the coarsest level, with columns of 18 minutes. From fineLevel on, offsets in a tile no longer fit in 32
-// bits of ns.
+// MostLevel is the coarsest level, with columns of 18 minutes. At levels above fineLevel, an offset in a tile does not
+// fit in 32 bits of ns.
 const (
 	MostLevel = 40
 	fineLevel = 22
@@ -27,8 +27,8 @@ const (
 // unit is the unit of starts and widths of a tile's spans, in ns.
 func unit(level int) int64 { return int64(1) << max(0, level-fineLevel) }
 
-// minColumns is the width in columns from which a span is drawn individually. A tile therefore has at most MostSpans:
-// those that end in it, and one at either edge.
+// minColumns is the minimum width, in columns, of a span that is drawn individually. A tile therefore has at most
+// MostSpans such spans, including one at either edge.
 const (
 	minColumns = 3
 	MostSpans  = Columns/minColumns + 2
@@ -38,18 +38,19 @@ const (
 type Tile struct {
 	Place
 	Empty bool // no span overlaps the tile
-	// Class is the class of the longest span that overlaps the column, 0 for none. Covered is the part of the column
-	// that any span covers, Waited the part in which collectives waited for other ranks, both in 255ths, rounded up.
+	// For each column, Class is the class of the longest span that overlaps the column, or 0. Covered is the part of
+	// the column that spans cover. Waited is the part in which collectives waited for other ranks. Both parts are in
+	// 255ths, rounded up.
 	Class, Covered, Waited [Columns]uint8
-	// Spans are the spans at least minColumns wide, in time order. Whole means that no other span overlaps the tile, so
-	// that a finer tile shows the same; it is never set on the stretched axis.
+	// Spans are the spans that are at least minColumns wide, in time order. Whole means that no other span overlaps the
+	// tile, so that finer tiles show nothing more. It is never set on the stretched axis.
 	Spans []Piece
 	Whole bool
 }
 
 // Piece is the part of a span inside a tile.
 type Piece struct {
-	Start, Width uint32 // relative to the tile's start, in unit(level)
+	Start, Width uint32 // start relative to the tile's start, and width, in unit(level)
 	Span         int32  // index in the rank's trace
 	Name         uint32
 	Class        uint8
@@ -59,9 +60,9 @@ type Piece struct {
 // Flags of a Piece.
 const (
 	BeginsBefore = 1 << iota // the span begins before the tile's left edge
-	EndsAfter                // and ends after its right edge
-	InGraph                  // replayed by a graph
-	Matched                  // a collective whose kernels on the other ranks are known
+	EndsAfter                // the span ends after the tile's right edge
+	InGraph                  // the span was replayed by a graph
+	Matched                  // the span is a collective with known kernels on the other ranks
 )
 
 // Tile returns a tile, which must not be modified.
@@ -72,11 +73,12 @@ func (t *Timeline) Tile(p Place) *Tile {
 	return t.draw(p)
 }
 
-// crowd is the mean number of spans per column from which a lane's tiles are kept.
+// crowd is the mean number of spans per column at which the tiles of a lane are kept.
 const crowd = 4
 
-// keepCoarse draws and keeps all tiles with many spans per column. They are few, but seldom in the processor's cache,
-// so that drawing one takes a hundred µs. Finer ones take about 10 µs, and are drawn on request.
+// keepCoarse draws and keeps all tiles with many spans per column. There are few such tiles, but their spans are seldom
+// in the processor's cache, so that drawing one takes a hundred µs. Finer tiles take about 10 µs each and are drawn on
+// request.
 func (t *Timeline) keepCoarse() {
 	made := make([][]*Tile, len(t.lanes))
 	each(len(t.lanes), func(at int) {
@@ -103,7 +105,7 @@ func (t *Timeline) keepCoarse() {
 					made[at] = append(made[at], t.draw(Place{Lane: at, Index: int32(i), Level: level, Stretched: stretched}))
 				}
 			}
-			if columns < Columns/4 { // nobody zooms out farther
+			if columns < Columns/4 { // the page does not zoom out farther
 				break
 			}
 		}
@@ -114,7 +116,7 @@ func (t *Timeline) keepCoarse() {
 	}
 }
 
-// draw computes a tile.
+// draw computes the tile at p.
 func (t *Timeline) draw(p Place) *Tile {
 	l := t.lanes[p.Lane]
 	r := t.ranks[l.rank]
@@ -123,7 +125,7 @@ func (t *Timeline) draw(p Place) *Tile {
 		d.axis.knots = r.knots
 	}
 	first := d.axis.own(d.from)
-	at, i := first, l.before(first) // spans that begin before the column
+	at, i := first, l.before(first) // number of spans that begin before the column
 	if i > 0 && l.end[i-1] > at {
 		d.add(int32(i - 1))
 	}
@@ -136,7 +138,7 @@ func (t *Timeline) draw(p Place) *Tile {
 			continue
 		}
 		next := d.axis.own(d.from + int64(c+1)<<p.Level)
-		end := max(next, at+1) // if a stretched axis has several columns per ns, each shows that ns
+		end := max(next, at+1) // if the stretched axis has several columns per ns, each of them shows that ns
 		j := l.before(end)
 		longest := l.longestOf(i, j)
 		if i > 0 && l.end[i-1] > at {
@@ -161,8 +163,8 @@ func (t *Timeline) draw(p Place) *Tile {
 	return d.t
 }
 
-// same returns the number of equal columns from c on, where column c begins at moment at. They lie in span i-1 and
-// either all or none in its waiting, or they lie in the gap before span i.
+// same returns the number of equal columns from column c on, which begins at moment at. Equal columns all lie in span
+// i-1, and either all or none of them in the waiting of that span; or all of them lie in the gap before span i.
 func (d *drawing) same(c int, at int64, i int) int {
 	l := d.l
 	to := int64(math.MaxInt64 >> 1)
@@ -184,7 +186,7 @@ func (d *drawing) same(c int, at int64, i int) int {
 	return n
 }
 
-// fill draws such columns.
+// fill draws n equal columns from column c on.
 func (d *drawing) fill(c, n int, at int64, i int) {
 	l := d.l
 	if i == 0 || l.end[i-1] <= at {
@@ -206,12 +208,13 @@ type drawing struct {
 	l    *lane
 	r    *rank
 	axis axis
-	from int64 // on the axis
-	last int32 // the last span examined, as index in the lane + 1; 0: no span overlaps the tile
+	from int64 // start of the tile on the axis
+	last int32 // index in the lane of the last span examined, plus 1; 0: no span overlaps the tile
 }
 
-// add adds a span that overlaps the tile to its pieces if it is wide enough. draw calls it, in order, for every such
-// span: a span that covers a whole column is the longest there, and one that does not is at an edge.
+// add adds span k, which overlaps the tile, to the pieces of the tile if the span is wide enough. draw calls add, in
+// order, for every span that may be: a wide span is the longest in each column that it covers completely, or it is at
+// an edge of the tile.
 func (d *drawing) add(k int32) {
 	if d.last == k+1 {
 		return
@@ -243,5 +246,5 @@ func (d *drawing) add(k int32) {
 	d.t.Spans = append(d.t.Spans, p)
 }
 
-// share is part of whole in 255ths, rounded up so that any part is visible.
+// share returns part/whole in 255ths, rounded up so that even the smallest part is visible.
 func share(part, whole int64) uint8 { return uint8((min(part, whole)*255 + whole - 1) / whole) }

@@ -1,10 +1,11 @@
 // Package timeline displays the work of all ranks of a capture side by side in time.
 //
-// A Timeline is built once per capture and never changes. It has rows (a GPU stream, a thread), a row has lanes (nested
-// spans are below each other), and a lane is a set of columns of numbers, sorted by time. The page requests a lane as
-// tiles of 512 pixel columns, with column widths of powers of two nanoseconds. A tile holds a strip (the visible
-// content of each column) and the spans wide enough to be drawn individually. A view therefore costs the same at any
-// zoom and for any size of capture. Selection, comparison and search have requests of their own.
+// A Timeline is built once per capture and never changes. It has a row for each GPU stream and thread. A row has lanes,
+// so that nested spans are drawn below each other. A lane stores its spans as columns of numbers, sorted by time. The
+// page requests a lane as tiles of 512 pixel columns, where the width of a column is a power of two nanoseconds. A tile
+// holds a strip (the visible content of each column) and the spans that are wide enough to be drawn individually. A
+// view therefore costs the same at any zoom and for any size of capture. There are separate requests for selection,
+// comparison and search.
 //
 // Times are ns since the capture's origin (result.Source.StartNS), on the common clock of the ranks. A span is
 // identified by its rank and its index in the rank's trace.
@@ -27,7 +28,7 @@ import (
 // Timeline is the timeline of all ranks of a capture. It is safe for concurrent use.
 type Timeline struct {
 	ranks                    []*rank
-	lanes                    []*lane // of all rows
+	lanes                    []*lane // lanes of all rows
 	rows                     []Row
 	names                    names
 	coarse                   map[Place]*Tile
@@ -35,23 +36,23 @@ type Timeline struct {
 	report                   *result.Report
 	from                     int64               // start of the first span
 	to                       int64               // end of the last span
-	pairs                    *match.Counterparts // set at the first selection
+	pairs                    *match.Counterparts // created at the first selection
 	pairing                  sync.Once
-	meetings                 [][]meeting // by domain
-	longestWait, longestRest int64       // of all meetings, before and after the last arrival
-	epoch                    uint32      // identifies the capture: ids are valid only within it
+	meetings                 [][]meeting // meetings of each domain
+	longestWait, longestRest int64       // longest time of any meeting before, and after, the last arrival
+	epoch                    uint32      // identifies the capture; ids are valid only for this capture
 }
 
-// rank is one rank's trace with the results of its analysis.
+// rank holds one rank's trace and the results of its analysis.
 type rank struct {
 	*match.Rank
 	t      *trace.Trace
-	laneOf []int32  // index among the lanes of all rows, by span; -1: not shown
-	name   []uint32 // index in names + 1, by string
-	kernel []uint32 // the same for GPU work
-	opOf   []int32  // index in Ops, by the trace's Ops
-	callOf []spanAt // index in Calls, by span
-	knots  knots    // see stretch
+	laneOf []int32  // index in lanes of each span's lane; -1: not shown
+	name   []uint32 // index in names, plus 1, of each string
+	kernel []uint32 // like name, for GPU work
+	opOf   []int32  // index in the rank's Ops of each of the trace's Ops
+	callOf []spanAt // index in Calls of the spans that are launches, ordered by span
+	knots  knots    // fixed positions on the stretched axis; see stretch
 }
 
 // spanAt maps a span to an index.
@@ -60,8 +61,8 @@ type spanAt struct{ span, at int32 }
 // ErrNoTraces means that a capture has only summaries of its ranks, which contain no spans.
 var ErrNoTraces = errors.New("the capture was read from summaries and has no spans to show: give the trace files themselves")
 
-// New builds the timeline of a capture from its traces and the result of Analyze. A rank whose trace was given twice
-// appears once.
+// New builds the timeline of a capture from its traces and the result of Analyze. If the trace of a rank was given
+// twice, the rank appears once.
 func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline, error) {
 	t := &Timeline{a: a, report: rep, names: newNames(), from: math.MaxInt64, to: math.MinInt64}
 	next := 0
@@ -86,7 +87,7 @@ func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline
 	return t, nil
 }
 
-// fingerprint identifies the capture that numbers refer to.
+// fingerprint returns a number that identifies the capture to which indices refer.
 func (t *Timeline) fingerprint() uint32 {
 	h := fnv.New32a()
 	for _, r := range t.ranks {
@@ -95,7 +96,7 @@ func (t *Timeline) fingerprint() uint32 {
 	return h.Sum32()
 }
 
-// wall converts a moment of a rank's own clock to the timeline's.
+// wall converts a time of a rank's own clock to the timeline's time.
 func (t *Timeline) wall(r *rank, at int64) int64 { return r.Wall(at) - t.a.Origin }
 
 // bounds returns the start and end of a span.
@@ -104,7 +105,7 @@ func (t *Timeline) bounds(r *rank, span int32) (start, end int64) {
 	return t.wall(r, s.Start), t.wall(r, s.End())
 }
 
-// op returns the index of a span's GPU work; -1: none.
+// op returns the index in the rank's Ops of a span of GPU work, or -1.
 func (r *rank) op(span int32) int32 {
 	if s := &r.t.Spans[span]; s.Cat.OnGPU() {
 		return r.opOf[s.Detail]
@@ -112,7 +113,8 @@ func (r *rank) op(span int32) int32 {
 	return -1
 }
 
-// call returns the index of a span's launch; -1: not a launch, or its work was not recorded.
+// call returns the index in the rank's Calls of a span that is a launch. It returns -1 if the span is not a launch, or
+// if the launched work was not recorded.
 func (r *rank) call(span int32) int32 {
 	i, ok := slices.BinarySearchFunc(r.callOf, span, func(c spanAt, span int32) int { return int(c.span - span) })
 	if !ok {
@@ -121,7 +123,7 @@ func (r *rank) call(span int32) int32 {
 	return r.callOf[i].at
 }
 
-// each calls do for 0 to n-1 on all processors.
+// each calls do with each number from 0 to n-1, in parallel on all processors.
 func each(n int, do func(int)) {
 	var wait sync.WaitGroup
 	var next atomic.Int64

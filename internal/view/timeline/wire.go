@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// MostTiles is the maximum number of tiles per request: 64 lanes of 7 tiles, which is a large screen.
+// MostTiles is the maximum number of tiles per request: 64 lanes of 7 tiles, enough for a large screen.
 const MostTiles = 448
 
-// Query lists the tiles of one view: groups of lanes that share a range of tiles.
+// Query lists the tiles of one view, as groups of lanes. In each group, all lanes have the same range of tiles.
 type Query struct {
 	Level     int
 	Stretched bool
 	Parts     []Part
 }
 
-// Part is the tiles From to To of the lanes First to Last, all inclusive.
+// Part contains the tiles From to To of each of the lanes First to Last, all inclusive.
 type Part struct {
 	First, Last int
 	From, To    int32
 }
 
-// ParseQuery parses level=L, axis=wall|stretched and tiles=PART;PART…, where a part is FIRST-LAST@FROM_TO, lanes and
-// tiles (FROM and TO may be negative). lanes is the number of lanes.
+// ParseQuery parses level=L, axis=wall|stretched and tiles=PART;PART…. A part FIRST-LAST@FROM_TO gives a range of lanes
+// and a range of tiles; FROM and TO may be negative. lanes is the number of existing lanes.
 func ParseQuery(v url.Values, lanes int) (q Query, err error) {
 	if q.Level, err = strconv.Atoi(v.Get("level")); err != nil || q.Level < 0 || q.Level > MostLevel {
 		return q, fmt.Errorf("level=%s: give a power of two from 0 to %d", v.Get("level"), MostLevel)
@@ -76,7 +76,8 @@ func parsePart(text string) (p Part, err error) {
 	return p, err
 }
 
-// check limits all times of a part to 62 bits, and its numbers to existing lanes and tiles.
+// check returns an error if a time in the part does not fit in 62 bits, or if the ranges of lanes and tiles are
+// invalid.
 func (p *Part) check(level, lanes int) error {
 	const most = 1 << 62 / Columns
 	switch {
@@ -90,7 +91,7 @@ func (p *Part) check(level, lanes int) error {
 	return nil
 }
 
-// Each calls visit for the places of a query, lane by lane.
+// Each calls visit for each tile of a query, lane by lane.
 func (q *Query) Each(visit func(Place)) {
 	for _, p := range q.Parts {
 		for lane := p.First; lane <= p.Last; lane++ {
@@ -135,7 +136,7 @@ func (q *Query) tiles() (n int) {
 	return n
 }
 
-// Encode answers a query.
+// Encode returns the tiles of a query in the wire format.
 func (t *Timeline) Encode(q *Query) []byte {
 	var places []Place
 	q.Each(func(p Place) { places = append(places, p) })

@@ -137,8 +137,11 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 			// check.
 			within := l.At.Sub(s.sum.onset) <= lookBack-leastBefore*e.Every
 			if !ev.Ended && !s.fromStart && within {
-				if after, onset, known := changed(s.sinceLast(past, ev.Who)); known {
-					ev.After, ev.Onset = after, onset
+				series := s.sinceLast(past, ev.Who)
+				if len(series) > leastBefore && series[leastBefore-1].at.Before(s.sum.onset) {
+					if after, onset, known := changed(series); known {
+						ev.After, ev.Onset = after, onset
+					}
 				}
 			}
 			events = append(events, ev)

@@ -212,8 +212,8 @@ func busy(l *signals.Live, who int) bool {
 
 // smoothed is the number of samples over which a rate is smoothed by their median. Smoothing is necessary because
 // gauges are sometimes read between two requests, when nothing runs. For pace, running requests and tokens are smoothed
-// separately. The reason is that such a reading affects only one value of a gauge, but two values of a counter's
-// increase: that of the sample which ends with the reading, and that of the next sample.
+// separately. The reason is that a reading between two requests falsifies one value of a gauge, but two increases of a
+// counter: the increase up to that reading and the increase after it.
 const smoothed = 5
 
 // lately holds the values of one rank in the last samples.
@@ -252,7 +252,7 @@ func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) floa
 			return signals.Unknown
 		case pace:
 			tokens := metric.Median(of.tokens)
-			if slices.Contains(of.tokens, 0) { // steps take about as long as the sampling interval, so some samples have no tokens
+			if slices.Contains(of.tokens, 0) { // steps take about as long as the sampling interval
 				tokens = metric.Mean(of.tokens)
 			}
 			if v := metric.Median(of.values) / tokens; v > 0 && !math.IsInf(v, 0) {

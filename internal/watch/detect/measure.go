@@ -27,7 +27,7 @@ const quarter = 0.25
 // usually sets p.usual by this criterion.
 func (p *point) usually() { p.usual = p.v <= p.normal+quarter*(p.high-p.normal) }
 
-// middle returns the median of the values that of returns for the points.
+// middle returns the median, over all points, of the value that the function of computes.
 func middle(points []entry, of func(entry) float64) float64 {
 	values := make([]float64, len(points))
 	for i, e := range points {
@@ -133,8 +133,8 @@ const (
 	some  = 30  // minimum number of points for a baseline
 )
 
-// throughput returns the share of the token rate that is lost, compared with the usual token rate at the same number of
-// running requests.
+// throughput returns the ratio of the usual token rate, at a similar number of running requests, to the current token
+// rate.
 func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	running := l.Sum(func(f *signals.Flow) float64 { return f.Running })
 	p = point{normal: 1, high: 1 / (1 - s.rule.Above), who: -1}

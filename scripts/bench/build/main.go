@@ -1,4 +1,5 @@
-// Command build measures the cost of the first build, with an empty cache, by the origin of the code.
+// Command build measures the cost of the first build, with an empty cache. It divides the cost by the origin of the
+// code.
 package main
 
 import (
@@ -14,8 +15,9 @@ import (
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
-// most is the maximum time to compile third-party packages, as a fraction of the time for the standard library's
-// packages that the program uses. The program's own packages are excluded, because they grow with it.
+// most is the maximum time to compile third-party packages, as a fraction of the time to compile the packages of the
+// standard library that the program uses. The program's own packages are not limited, because their number grows with
+// the program.
 const most = 0.5
 
 // module is the program's own module.

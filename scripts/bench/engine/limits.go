@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/scripts/bench/limits"
 )
 
-// machine runs loops on n cores that no program can exceed.
+// machine runs loops on n cores that are as fast as any program on this machine can be.
 type machine struct {
 	n      int
 	stream []byte // larger than any cache
@@ -23,12 +23,12 @@ func newMachine(n int) *machine {
 	m := &machine{n: n, stream: must(unix.Mmap(-1, 0, 256<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))}
 	_ = unix.Madvise(m.stream, unix.MADV_HUGEPAGE) // like the weights
 	for i := range m.stream {
-		m.stream[i] = byte(i) // otherwise all pages would be one
+		m.stream[i] = byte(i) // otherwise all pages would be the same zero page
 	}
 	return m
 }
 
-// cores distributes parts to n goroutines.
+// cores runs f for each part, on n goroutines.
 func cores(n, parts int, f func(part int)) {
 	var next atomic.Int64
 	work := func() {
@@ -48,8 +48,8 @@ func cores(n, parts int, f func(part int)) {
 	g.Wait()
 }
 
-// compute does flops floating-point operations on registers, with the instructions of a format's products at this
-// level.
+// compute returns a job that does flops floating-point operations on registers. It uses the instructions that matrix
+// products of this format use at this level.
 func (m *machine) compute(f tensor.Format, flops float64) job {
 	loop, each := limits.Arithmetic(tensor.Current(), f)
 	parts := 16 * m.n
@@ -57,7 +57,7 @@ func (m *machine) compute(f tensor.Format, flops float64) job {
 	return timed(func() { cores(m.n, parts, func(int) { loop(turns) }) })
 }
 
-// read reads bytes of memory, one stream per core.
+// read returns a job that reads a number of bytes of memory, with one stream per core.
 func (m *machine) read(bytes float64) job {
 	const piece = 1 << 20
 	return timed(func() {

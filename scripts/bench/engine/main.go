@@ -1,7 +1,8 @@
 //go:build linux && amd64 && !noasm
 
-// Command engine measures the engine on a Llama shape of 191 M parameters, in bf16. Figures are fractions of the
-// machine's limits or of a reference. The two sides of a line alternate.
+// Command engine measures the engine on a Llama shape of 191 M parameters, in bf16. Each line compares the engine with
+// the machine's limit or with another reference, and its figure is a fraction of that. The two measurements of a line
+// run alternately.
 //
 // See scripts/bench/engine.sh.
 package main
@@ -66,7 +67,7 @@ type judged struct {
 
 func (t *table) measure(cfg *model.Config, m *machine) {
 	w := work{cfg}
-	format := tensor.BF16 // products of bf16 pairs have its arithmetic at this level
+	format := tensor.BF16 // at this level, products of bf16 pairs use the arithmetic of BF16
 	if tensor.Current() == tensor.AVX512BF16 {
 		format = tensor.BF16Dot
 	}
@@ -93,7 +94,7 @@ func (t *table) measure(cfg *model.Config, m *machine) {
 	s.close()
 }
 
-// line compares a figure with a reference: two jobs, and the units of work that each does.
+// line compares a job with a reference job. It also has the number of units of work that each of the two does.
 type line struct {
 	what, unit string
 	done       float64

@@ -31,7 +31,7 @@ func newProduct(f tensor.Format, rows, cols, n int) *product {
 func (p *product) flops() float64 { return 2 * float64(p.n) * float64(p.m.Rows) * float64(p.m.Cols) }
 
 func (p *product) run(workers int) job {
-	const panels = 8 // per task
+	const panels = 8 // number of panels per task
 	return timed(func() {
 		cores(workers, p.m.Panels()/panels, func(part int) {
 			p.m.Mul(p.y, p.m.Rows, p.x, p.m.Cols, p.n, part*panels, (part+1)*panels)
@@ -39,23 +39,23 @@ func (p *product) run(workers int) job {
 	})
 }
 
-// kernels measures the products of all levels and formats, and of some batch sizes, on one core. Their limit is the
-// time for the arithmetic alone or for reading the weights alone, whichever is longer.
+// kernels measures matrix products on one core, for all levels and formats and several batch sizes. The limit for a
+// product is the time for the arithmetic alone or the time for reading the weights alone, whichever is longer.
 func (t *table) kernels(m *machine) {
 	for l := tensor.Best(); l > tensor.Generic; l-- {
 		if l == tensor.AVX512 && tensor.Best() == tensor.AVX512BF16 {
-			continue // same kernels
+			continue // the kernels are the same as those of the other level
 		}
 		tensor.Use(l)
 		for _, f := range []tensor.Format{tensor.F32, tensor.BF16, tensor.BF16Dot} {
 			if f == tensor.BF16Dot && l != tensor.AVX512BF16 {
-				continue // arithmetic of BF16, on rounded activations
+				continue // the arithmetic is that of BF16, on rounded activations
 			}
 			for _, n := range []int{1, 6, 12, 32, 128, 512} {
 				const cols = 4096
 				rows := 4096
 				if n < 32 {
-					rows = len(m.stream) / 2 / cols // weights larger than any cache
+					rows = len(m.stream) / 2 / cols // the weights are larger than any cache
 				}
 				p := newProduct(f, rows, cols, n)
 				beside, limit := "multiply-adds", m.compute(f, p.flops())

@@ -12,10 +12,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// job does a piece of work and returns its duration.
+// job does a piece of work and returns the time that it took.
 type job func() time.Duration
 
-// timed returns a job that runs and times f.
+// timed returns a job that runs f and measures its duration.
 func timed(f func()) job {
 	return func() time.Duration {
 		start := time.Now()
@@ -24,14 +24,15 @@ func timed(f func()) job {
 	}
 }
 
-// pairs are times of two jobs that ran alternately, ns.
+// pairs holds the times, in ns, of two jobs that ran alternately.
 type pairs struct{ a, b []float64 }
 
-// fewest is the minimum number of clean pairs for a median.
+// fewest is the minimum number of undisturbed (clean) pairs from which a median is taken.
 const fewest = 5
 
-// alternate runs a and b alternately, changing which one goes first, and returns all pairs of times and the clean ones.
-// It continues for the budget and until there are fewest clean pairs, but at most for three budgets.
+// alternate runs pairs of the jobs a and b, whose order changes from pair to pair. It returns the times of all pairs
+// and those of the clean pairs. It runs for the budget, and longer if there are fewer than fewest clean pairs, but at
+// most for three times the budget.
 func alternate(cores int, budget time.Duration, a, b job) (all, clean pairs) {
 	a()
 	b()
@@ -57,7 +58,7 @@ func (p *pairs) add(a, b time.Duration) {
 	p.a, p.b = append(p.a, float64(a)), append(p.b, float64(b))
 }
 
-// ratio is the median of a/b. Noise that lasts longer than a pair affects both.
+// ratio returns the median of a/b over the pairs. Noise that lasts longer than a pair affects both jobs and so cancels.
 func (p pairs) ratio() float64 {
 	r := make([]float64, len(p.a))
 	for i := range r {
@@ -66,7 +67,8 @@ func (p pairs) ratio() float64 {
 	return metric.Median(r)
 }
 
-// used is the CPU time that this process's threads got and waited for, as counted by Linux; zero on other systems.
+// used is the time for which threads of this process ran on a core and the time for which they waited for one, as
+// counted by Linux. It is zero on other systems.
 type used struct {
 	ran    time.Duration // on a core
 	waited time.Duration // ready to run, without a core
@@ -86,8 +88,9 @@ func usage() used {
 	return u
 }
 
-// clean reports whether nearly all of the last d was computed on that many cores, or at least was not spent waiting for
-// a core. Waiting time alone means little, since this process has threads whose delay delays nothing.
+// clean reports whether the last d was undisturbed: the process computed on the given number of cores nearly all of the
+// time, or at least did not wait for a core. The waiting time alone is not sufficient, because a delay of some threads
+// of this process does not delay the work.
 func (u used) clean(cores int, d time.Duration) bool {
 	now := usage()
 	short := time.Duration(cores)*d - (now.ran - u.ran)

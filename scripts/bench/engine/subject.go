@@ -21,11 +21,11 @@ const shape = `{
 	"num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "max_position_embeddings": 4096,
 	"dtype": "bfloat16"}`
 
-// Lengths in tokens, and sequences of the large batch.
+// Lengths in tokens, and the number of sequences in the large batch.
 const (
-	promptLen = 512 // of the measured prefill
+	promptLen = 512 // prompt length of the measured prefill
 	before    = 128 // context length of a decoded token
-	window    = 4   // steps of a recording: enough to outweigh its start
+	window    = 4   // number of steps in a recording, enough to outweigh the cost of its start
 	many      = 16
 	kvBlocks  = 128
 )
@@ -34,7 +34,7 @@ var options = model.Options{
 	Format: tensor.BF16Dot, NumBlocks: kvBlocks, MaxTokens: many * (before + window), MaxSeqs: many, GraphSizes: []int{1, many},
 }
 
-// subject is the model on a device. This goroutine drives it like a rank of the engine.
+// subject is the model on a device. The calling goroutine runs it in the way in which the engine runs a rank.
 type subject struct {
 	dev *device.Device
 	run *model.Runner
@@ -47,7 +47,7 @@ func newSubject(cfg *model.Config, workers int, noGraphs bool) *subject {
 	s.run = must(model.NewRunner(cfg, model.NewDummy(cfg, 1), model.Shard{}, s.dev, model.Groups{}, opt))
 	s.dev.Host().Bind("scheduler")
 	check(s.run.CaptureGraphs())
-	s.step(model.Extend, many, before+window, 0) // pages that were never written are not read from memory
+	s.step(model.Extend, many, before+window, 0) // write all pages: others are not read from memory
 	return s
 }
 
@@ -83,7 +83,7 @@ func prompt(n int) []int32 {
 
 func (s *subject) prefill() job { return timed(func() { s.step(model.Extend, 1, promptLen, 0) }) }
 
-// decode generates n tokens for each of seqs sequences.
+// decode returns a job that generates n tokens for each of seqs sequences.
 func (s *subject) decode(seqs, n int) job {
 	return timed(func() {
 		for i := range n {
@@ -92,7 +92,7 @@ func (s *subject) decode(seqs, n int) job {
 	})
 }
 
-// recorded is decode in a window of its own.
+// recorded returns a job that decodes window steps while they are recorded.
 func (s *subject) recorded(stacks bool) job {
 	decode := s.decode(1, window)
 	return timed(func() {
@@ -118,7 +118,7 @@ func newServed(cfg *model.Config, workers int) *served {
 	})}
 }
 
-// decode requests one token, which is not timed, and n more.
+// decode returns a job that requests one token, which is not timed, and n further tokens.
 func (s *served) decode(n int) job {
 	return func() time.Duration {
 		events := must(s.e.Submit(context.Background(), &api.Request{
@@ -140,23 +140,24 @@ func (s *served) close() { check(s.e.Close()) }
 // work counts the minimum work of a step.
 type work struct{ cfg *model.Config }
 
-// weights is the number of parameters of the layers' matrices and of the head.
+// weights returns the number of parameters in the matrices of the layers, and in the head.
 func (w work) weights() (layers, head float64) {
 	c := w.cfg
 	attention := c.Hidden * c.HeadDim * (2*c.Heads + 2*c.KVHeads)
 	return float64(c.Layers * (attention + 3*c.Hidden*c.Intermediate)), float64(c.Hidden * c.Vocab)
 }
 
-// flops is the number of operations for a prompt of n tokens: two for each weight and token, the head for the last
-// token only, and four for each element of a query and each position it attends to.
+// flops returns the number of operations for a prompt of n tokens. There are two for each weight and token, where the
+// head counts for the last token only, and four for each element of a query and each position that the query attends
+// to.
 func (w work) flops(n int) float64 {
 	layers, head := w.weights()
 	looks := float64(n) * float64(n+1) / 2
 	return 2*layers*float64(n) + 2*head + 4*looks*float64(w.cfg.Layers*w.cfg.Heads*w.cfg.HeadDim)
 }
 
-// bytes is the number of bytes that decode reads for one token after n others: the weights, two bytes each, and keys
-// and values, four each.
+// bytes returns the number of bytes that decode reads for one token after n others: two for each weight, and four for
+// each element of keys and values.
 func (w work) bytes(n int) float64 {
 	c := w.cfg
 	layers, head := w.weights()

@@ -22,7 +22,7 @@ import (
 // setup is one engine to measure.
 type setup struct {
 	name      string
-	overrides string // of builtin:llama-tiny
+	overrides string // overrides of the configuration of builtin:llama-tiny
 	tp        int
 }
 
@@ -62,8 +62,8 @@ func main() {
 	}
 }
 
-// print writes a line for each phase, and whether the goal is met. "More" is relative to the quiet steps, before and
-// after the windows, in units of their median.
+// print writes a line for each phase, and whether the goal is met. The column "more" compares the steps of a phase with
+// the quiet steps before and after the windows. It is a fraction of the median of the quiet steps.
 func (m *result) print(w *tabwriter.Writer, name string) {
 	quiet := slices.Concat(m.took[beforePhase], m.took[afterPhase])
 	for _, took := range append(m.took[:], quiet, m.exports) {
@@ -90,7 +90,7 @@ func (m *result) print(w *tabwriter.Writer, name string) {
 	fmt.Println()
 }
 
-// longer is the fraction of the steps that took longer.
+// longer returns the fraction of the steps in took that took longer than than.
 func longer(took []time.Duration, than time.Duration) float64 {
 	n := 0
 	for _, d := range took {

@@ -35,7 +35,7 @@ const (
 
 var phaseNames = [phases]string{"quiet before", "recording", "writing", "quiet after"}
 
-// result holds the decode steps of each phase, and the durations of the exports.
+// result holds the durations of the decode steps in each phase, and the durations of the exports.
 type result struct {
 	took    [phases][]time.Duration
 	exports []time.Duration
@@ -45,14 +45,14 @@ type result struct {
 type bench struct {
 	o    options
 	e    *engine.Engine
-	done chan string // the engine's log line when files are written
+	done chan string // receives the engine's log line when files are written
 
 	mu    sync.Mutex
 	steps []step
-	more  chan struct{} // a step has ended; 1 deep
+	more  chan struct{} // signals that a step has ended; buffers one signal
 }
 
-// step is a decode step of the whole batch that directly followed another.
+// step is a decode step of the complete batch that directly followed another such step.
 type step struct{ start, end time.Time }
 
 func measure(ctx context.Context, s setup, o options) (*result, error) {
@@ -78,8 +78,8 @@ func measure(ctx context.Context, s setup, o options) (*result, error) {
 	return r, nil
 }
 
-// round records a window between two quiet times. Each quiet time has about as many steps as the writing: with more
-// steps the maximum would be larger.
+// round records a window between two quiet times. Each quiet time has about as many steps as the time of writing,
+// because with more steps the maximum would be larger.
 func (b *bench) round(ctx context.Context, dir string, r *result) error {
 	var at [6]time.Time
 	b.take()
@@ -103,9 +103,9 @@ func (b *bench) round(ctx context.Context, dir string, r *result) error {
 	text := <-b.done
 	at[3] = time.Now()
 	if b.o.merge && !strings.Contains(text, "Merged trace: ") {
-		return errors.New(text) // contains the error
+		return errors.New(text) // the log line contains the error
 	}
-	b.wait(2) // the current step
+	b.wait(2) // let the current step end
 	at[4] = time.Now()
 	b.wait(b.quiet(r))
 	at[5] = time.Now()
@@ -128,7 +128,7 @@ func (b *bench) round(ctx context.Context, dir string, r *result) error {
 
 func (r *result) add(p phase, s step) { r.took[p] = append(r.took[p], s.end.Sub(s.start)) }
 
-// quiet is the number of steps in a quiet time of the round.
+// quiet returns the number of steps in a quiet time of the round.
 func (b *bench) quiet(r *result) int {
 	if len(r.exports) == 0 {
 		return b.o.steps / 2
@@ -136,7 +136,7 @@ func (b *bench) quiet(r *result) int {
 	return max(len(r.took[writePhase])/len(r.exports), 1)
 }
 
-// take returns the steps since its last call.
+// take returns the steps since the last call of take.
 func (b *bench) take() []step {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,7 +162,7 @@ func (b *bench) start(ctx context.Context, s setup) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	const tokens = 2048 // per sequence
+	const tokens = 2048 // number of tokens per sequence
 	sizes := engine.Sizes{TP: s.tp}
 	blocks := (b.o.batch + 1) * tokens / model.BlockLen
 	group, err := engine.NewRanks(engine.RanksOptions{

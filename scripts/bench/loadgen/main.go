@@ -1,4 +1,4 @@
-// Command loadgen compares stepscope's load generator with a client of the shape of SGLang's bench_serving. See
+// Command loadgen compares stepscope's load generator with a client that is built like SGLang's bench_serving. See
 // README.md one directory up.
 package main
 
@@ -113,7 +113,7 @@ func peerShapes() []selftest.Shape {
 	return append(out, selftest.Shape{Name: "2000 slow streams", Streams: 2000, Tokens: 35, Period: 200 * time.Millisecond, StartRate: 500})
 }
 
-// ratios prints how the two compare, where both were measured.
+// ratios prints the ratios of the figures of the two clients, for loads at which both were measured.
 func ratios(ours, theirs *selftest.Report) {
 	fmt.Println()
 	a, rate := ours.Ceiling()

@@ -1,5 +1,5 @@
-// Command nsys measures reading exports of Nsight Systems and compares it with nsys itself, on an export made longer by
-// repeating its rows.
+// Command nsys measures how fast stepscope reads exports of Nsight Systems and compares it with nsys itself. The export
+// is made longer by repeating its rows.
 //
 //	nsysbench SHORT.sqlite TIMES LONG_TIMES
 package main
@@ -19,13 +19,13 @@ import (
 
 const (
 	rounds = 3
-	// reports are the compared summaries.
+	// reports lists the summaries that are compared.
 	reports = "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum,nvtx_sum"
-	// faster is the minimum speed-up of the summaries, in wall time.
+	// faster is the minimum speed-up of the summaries over nsys, in wall time.
 	faster = 10.0
-	// analysed is the minimum speed-up of the whole analysis.
+	// analysed is the minimum speed-up of the complete analysis over nsys.
 	analysed = 10.0
-	// Maximum memory of the analysis of a long export, and of its summaries, in bytes.
+	// Maximum memory, in bytes, of the analysis of a long export and of the summaries of a long export.
 	mostAnalysis, mostStats = 2.5e9, 100e6
 )
 
@@ -70,7 +70,7 @@ func compare() error {
 	row := func(name string, c cost) {
 		fmt.Printf("%-44s %8.2f s %8.2f s %7.0f MB\n", name, c.wall.Seconds(), c.cpu.Seconds(), c.memory/1e6)
 	}
-	// Alternate, and keep the minimum of each.
+	// Run the subjects alternately, and keep the minimum of each.
 	subjects := []struct {
 		name string
 		args []string

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
-// repeat makes a long export from a short one: it repeats all timed rows, times over, each time one capture's length
-// later.
+// repeat makes a long export from a short one. It repeats all rows that have times; each repetition is one length of
+// the capture later than the one before. times is the number of repetitions.
 func repeat(from, to string, times int) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -62,7 +62,7 @@ func repeat(from, to string, times int) error {
 				later = append(later, fmt.Sprintf("%q", c))
 			}
 		}
-		// Ordered by time, like real exports.
+		// Order the rows by time, as in real exports.
 		query := fmt.Sprintf(`WITH RECURSIVE k(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM k WHERE n < %d)
 			INSERT INTO %q SELECT %s FROM k CROSS JOIN (SELECT * FROM %q) AS t`, times-1, table, strings.Join(later, ", "), table)
 		if _, err := db.Exec(query); err != nil {

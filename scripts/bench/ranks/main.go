@@ -1,5 +1,6 @@
-// Command ranks measures an analysis at scale. It measures one task of "analyze --on slurm" that summarises its ranks,
-// and the join of all summaries. It compares them with one machine that reads all files.
+// Command ranks measures an analysis at scale. It measures one task of "analyze --on slurm", which summarises some of
+// the ranks, and the final step that joins all summaries. It compares both with an analysis on one machine that reads
+// all files.
 //
 // See scripts/bench/ranks.sh.
 package main
@@ -65,7 +66,7 @@ func main() {
 
 // Goals, relative to an analysis on one machine.
 const (
-	linear     = 1.25 // CPU time per rank with many ranks, relative to few
+	linear     = 1.25 // maximum CPU time per rank with many ranks, relative to that with few ranks
 	mostMemory = 600_000_000
 )
 
@@ -76,7 +77,7 @@ func measure(w io.Writer, program, capture string, n, each int) (all used, err e
 		return all, err
 	}
 	defer os.RemoveAll(dir)
-	// In another process: the memory of a process that starts others is counted as theirs.
+	// Start the programs from another process, because the memory of a process counts as memory of those that it starts.
 	self, err := os.Executable()
 	if err != nil {
 		return all, err
@@ -115,7 +116,7 @@ func measure(w io.Writer, program, capture string, n, each int) (all used, err e
 	return all, nil
 }
 
-// write writes the files of n ranks: copies of real files that differ, one of them late.
+// write writes the files of n ranks. They are copies of real files with different times, and one of the ranks is late.
 func write(dir, capture string, n int) error {
 	in := window.Input{Paths: []string{capture}}
 	c, err := in.Open(context.Background(), &progress.Console{W: os.Stderr}, "reading")
@@ -134,10 +135,10 @@ func write(dir, capture string, n int) error {
 	return nil
 }
 
-// used is the cost of a run of a program.
+// used holds the time and memory that a run of a program used.
 type used struct {
-	time   time.Duration // of all cores
-	memory int64         // at its peak, bytes
+	time   time.Duration // CPU time on all cores
+	memory int64         // peak memory in bytes
 }
 
 func (u used) String() string {

@@ -1,8 +1,8 @@
 // Command repeat makes rank traces N times as long, to measure the cost of a longer capture. It writes the events of
-// each file N times, each time one span later and with ids of their own, so that launches, kernels and arrows keep
-// their partners. It streams: memory does not grow with the file or with N.
+// each file N times. Each copy is later by the length of the capture and has separate ids, so that launches, kernels
+// and arrows keep their partners. It streams: memory does not grow with the file or with N.
 //
-// It reads the JSON that torch writes and any other well-formed trace. It does not repair broken ones.
+// It reads the JSON that torch writes and any other well-formed trace. It does not repair broken traces.
 //
 //	repeat -n 10 -o OUTDIR FILE...
 package main

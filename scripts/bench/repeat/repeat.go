@@ -13,19 +13,20 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// extent is the result of one pass over a file: the distance between two copies in time and in ids, and the text around
-// the events.
+// extent is the result of one pass over a file. It has the distance between two copies in time and in ids, and the text
+// before and after the events.
 type extent struct {
-	first, last int64 // whole µs, last exclusive; of all events except metadata
+	first, last int64 // range of all events except metadata, in whole µs; last is exclusive
 	maxID       int64
 	head, tail  []byte
 }
 
-// maxID bounds the ids that are moved. Addresses and other 64-bit handles are larger and would overflow.
+// maxID is the limit below which numbers count as ids and are changed. Addresses and other 64-bit handles are larger
+// and would overflow.
 const maxID = 1 << 48
 
 // repeat writes the trace that open returns, with its events copied. Each copy is a separate pass over the input, so
-// that no copy has to be kept in memory.
+// that the events need not be kept in memory.
 func repeat(open func() (io.ReadCloser, error), w io.Writer, copies int) error {
 	x := extent{first: math.MaxInt64, last: math.MinInt64}
 	if err := pass(open, x.add); err != nil {
@@ -47,8 +48,8 @@ func repeat(open func() (io.ReadCloser, error), w io.Writer, copies int) error {
 	return err
 }
 
-// pass calls use with the events of the input and the members around them. It rejects invalid JSON and never repairs
-// it.
+// pass calls use with the events of the input and with the members before and after the events. It rejects invalid JSON
+// and never repairs it.
 func pass(open func() (io.ReadCloser, error), use func(chromejson.Kind, *chromejson.Scanner) error) error {
 	in, err := open()
 	if err != nil {
@@ -124,17 +125,17 @@ func (x *extent) add(kind chromejson.Kind, s *chromejson.Scanner) error {
 	return nil
 }
 
-// copier writes the events of copy k, k×span µs later than in the input.
+// copier writes the events of copy k. They are k×span µs later than in the input.
 type copier struct {
 	w              io.Writer
 	k, copies      int64
 	span, idStride int64 // span in µs
-	wrote          bool  // an event precedes the next one
+	wrote          bool  // an event has been written, so the next one needs a comma
 	edits          []edit
 	out            []byte
 }
 
-// edit adds to a number in an event.
+// edit is a change of one number in an event.
 type edit struct {
 	chromejson.Field
 	add int64
@@ -148,9 +149,9 @@ func (c *copier) event(kind chromejson.Kind, s *chromejson.Scanner) error {
 	c.edits = c.edits[:0]
 	switch {
 	case e.Ph == 'M' && c.k > 0:
-		return nil // rows are named once
+		return nil // rows are named only once
 	case string(e.Text(e.Cat)) == "Trace" || string(e.Text(e.PID)) == "Traces":
-		// The recording window stays one window: it keeps its start and covers all copies.
+		// There is only one recording window. It keeps its start and is extended to cover all copies.
 		if c.k > 0 {
 			return nil
 		}
@@ -175,7 +176,7 @@ func (c *copier) event(kind chromejson.Kind, s *chromejson.Scanner) error {
 	return err
 }
 
-// apply appends the event with its numbers changed. Fractions are unchanged.
+// apply appends the event with the edits applied to its numbers. Digits after the decimal point are unchanged.
 func (c *copier) apply(out []byte, e *chromejson.Event) []byte {
 	slices.SortFunc(c.edits, func(a, b edit) int { return cmp.Compare(a.Lo, b.Lo) })
 	rest := uint32(0)
@@ -198,11 +199,11 @@ func wholePart(number []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// furtherIDs are the args that link events of one rank, besides those that the scanner knows. Only their names
-// distinguish them from the sizes and counts around them.
+// furtherIDs are the args, besides those that the scanner knows, that link events of one rank. Only their names
+// distinguish them from the sizes and counts among the other args.
 var furtherIDs = [][]byte{[]byte(`"Ev Idx":`), []byte(`"Python id":`), []byte(`"Python parent id":`), []byte(`"wait_on_cuda_event_record_corr_id":`)}
 
-// ids are the numbers by which other events refer to this one, and the id of its arrow.
+// ids returns the numbers by which other events refer to this event, and the id of the event's arrow.
 func ids(e *chromejson.Event) []chromejson.Field {
 	list := make([]chromejson.Field, 0, 8)
 	if e.ID.Present() {

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command route measures the cost that stepscope's router adds to a server. See README.md one directory up. The router
-// has one core; this client and the mock server have the other. The reference is a relay that only copies.
+// has one core; this client and the mock server share another core. The reference is a relay that only copies bytes.
 package main
 
 import (
@@ -34,7 +34,7 @@ import (
 // Goals.
 const (
 	maxTTFT   = 0.1e6   // ns that the router may add, median
-	minEvents = 20000.0 // per second, on one core
+	minEvents = 20000.0 // minimum events per second on one core
 )
 
 func main() {
@@ -56,8 +56,8 @@ func main() {
 
 type bench struct {
 	exe   string
-	flags []string // of the router
-	cores [2]int   // of server and client; of the router
+	flags []string // additional flags of the router
+	cores [2]int   // core of server and client, core of the router
 }
 
 func run() (met bool, err error) {
@@ -97,7 +97,8 @@ func run() (met bool, err error) {
 	return !goal.Missed, nil
 }
 
-// ttft compares median times of sequential requests and returns the time that the router adds, in ns.
+// ttft compares the median times to first token of sequential requests and returns the time, in ns, that the router
+// adds.
 func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error) {
 	r, err := b.start(ctx, "-instant", "-period", "1ms")
 	if err != nil {
@@ -113,7 +114,7 @@ func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error)
 	for i := range rounds {
 		var p50 [3]float64
 		for k := range 3 {
-			side := (i + k) % 3 // rotate which goes first
+			side := (i + k) % 3 // the three take turns in going first
 			res, err := send(ctx, []string{r.mock, r.relay, r.router}[side], plan, 4)
 			if err != nil {
 				return 0, err
@@ -136,8 +137,8 @@ func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error)
 	return metric.Median(all), nil
 }
 
-// throughput sends streams of 50 events per second, directly and through the router. A load is held if its events
-// arrive at the rate at which they were sent. most is the highest held rate in events per second.
+// throughput sends streams of 50 events per second, directly and through the router. A load is sustained if the events
+// arrive at the rate at which they were sent. most is the highest sustained rate, in events per second.
 func (b *bench) throughput(ctx context.Context, list string, seconds int) (most float64, err error) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "streams\tevents/s\tby way of\tarrived/s\tgap p50\tgap p99\tCPU/event\tof a core\trouter's memory\theld")
@@ -166,7 +167,7 @@ func (b *bench) throughput(ctx context.Context, list string, seconds int) (most 
 			r.stop()
 			f := measure(res)
 			events := float64(n * seconds * 50)
-			// At least 99 % of the rate, while all streams run.
+			// A load counts as sustained if at least 99 % of the rate arrive while all streams run.
 			held := f.failed == 0 && f.rate >= 0.99*50*float64(n)
 			row := fmt.Sprintf("%d\t%d\t%s\t%.0f\t%.2f ms\t%.2f ms\t", n, n*50, name, f.rate, f.p50/1e6, f.p99/1e6)
 			if side == 1 {
@@ -184,11 +185,11 @@ func (b *bench) throughput(ctx context.Context, list string, seconds int) (most 
 }
 
 type figures struct {
-	rate, p50, p99 float64 // events/s; gaps of a stream, ns
+	rate, p50, p99 float64 // events per second; gaps between events of a stream, ns
 	failed         int
 }
 
-// measure counts events per second while all streams run.
+// measure computes the events per second and the gaps, from the time in which all streams run.
 func measure(res *load.Result) (f figures) {
 	from, to := int64(0), int64(1<<62)
 	for i := range res.Records {
@@ -241,7 +242,7 @@ func send(ctx context.Context, url string, plan []time.Duration, tokens int) (*l
 type rig struct {
 	mock, router, relay string // URLs
 	server, rt, copier  *exec.Cmd
-	in                  io.Closer // ends the server
+	in                  io.Closer // closing it ends the server
 }
 
 func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
@@ -269,7 +270,7 @@ func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
 		r.stop()
 		return nil, err
 	}
-	// Probes are requests to the mock, so keep them rare.
+	// Health probes are requests to the mock server, so keep them rare.
 	args := append([]string{"route", "--port", "0", "--worker-urls", r.mock, "--health-check-interval-secs", "600"}, b.flags...)
 	r.rt = exec.CommandContext(ctx, b.exe, args...)
 	r.rt.Env = append(os.Environ(), "GOMAXPROCS=1")
@@ -291,7 +292,7 @@ func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
 			r.router = url
 		}
 		if strings.Contains(lines.Text(), "worker is up") {
-			go io.Copy(io.Discard, log) // ends with the router
+			go io.Copy(io.Discard, log) // ends when the router ends
 			return r, nil
 		}
 	}
@@ -316,7 +317,7 @@ func (r *rig) startRelay(ctx context.Context, core int) error {
 	return err
 }
 
-// relay copies bytes between each incoming connection and one to addr: no router can add less.
+// relay copies bytes between each incoming connection and a connection to addr. No router can add less time than this.
 func relay(addr string) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -363,11 +364,11 @@ func (r *rig) stop() {
 	r.server.Wait()
 }
 
-// cpu is the router's CPU time in s.
+// cpu returns the router's CPU time in s.
 func (r *rig) cpu() float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.rt.Process.Pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest) // from the process state on
+	fields := strings.Fields(rest) // fields from the process state onwards
 	if len(fields) < 13 {
 		return 0
 	}
@@ -376,7 +377,7 @@ func (r *rig) cpu() float64 {
 	return (user + system) / 100 // USER_HZ
 }
 
-// memory is the router's peak resident set in bytes.
+// memory returns the router's peak resident set in bytes.
 func (r *rig) memory() float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.rt.Process.Pid))
 	_, after, _ := strings.Cut(string(text), "VmHWM:")

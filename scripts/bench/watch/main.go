@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// Approximate numbers of the families that SGLang 0.5.23 has per rank.
+// Approximate numbers of metric lines that SGLang 0.5.23 writes per rank.
 const (
 	gauges   = 60
-	stages   = 8 * 3 // of scheduler_stage_seconds_total
+	stages   = 8 * 3 // lines of scheduler_stage_seconds_total
 	requests = 60    // lines of request histograms
 )
 

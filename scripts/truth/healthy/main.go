@@ -1,4 +1,5 @@
-// Command healthy counts the healthy windows in which a rank is blamed: called late with medium severity or more.
+// Command healthy counts the healthy windows in which a rank is blamed, that is, called late with medium severity or
+// more.
 //
 // See scripts/truth/healthy.sh.
 package main
@@ -27,13 +28,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// source is a capture to draw windows from.
+// source is a capture from which healthy windows are drawn.
 type source struct {
 	name  string
-	last  int    // last undisturbed step; -1: all are
+	last  int    // last undisturbed step; -1: all steps are undisturbed
 	wide  int    // number of ranks; 0: as in the capture
-	eager bool   // devices always wait for hosts
-	note  string // part used, or the reason why it is not used
+	eager bool   // the devices always wait for the hosts
+	note  string // part of the capture that is used, or the reason why the capture is not used
 }
 
 var sources = []source{
@@ -45,8 +46,8 @@ var sources = []source{
 	{name: "sglang_plain", last: -1, note: "a real SGLang, all steps: hosts wait for each other in gloo"},
 }
 
-// uneven are captures in which one rank was late by nature. Drawing gives its lateness to a different rank in each
-// step: the imbalance remains, and no rank is to blame for it.
+// uneven are captures in which one rank was late by nature. Drawing assigns the lateness to a different rank in each
+// step. So the imbalance remains, but no rank is to blame for it.
 var uneven = []source{
 	{name: "balanced", last: -1, eager: true, note: "rank 1's host is late in steps 5 to 8"},
 	{name: "large", last: -1, eager: true, note: "rank 0's host is late from about step 16 on"},
@@ -133,11 +134,11 @@ func (r *rows) print() {
 	w.Flush()
 }
 
-// draw tries windows from the available captures, in equal shares, and adds a row for each capture.
+// draw draws and tests the same number of windows from each available capture, and adds a table row for each capture.
 func draw(w *rows, from []source, only string, windows int, seed uint64, examples int, shown *[]string) (all tally) {
 	from = there(from, only)
 	for i, s := range from {
-		// Each gets an equal share of the remaining windows.
+		// Each capture gets an equal share of the remaining windows.
 		t, ranks, steps, err := s.try((windows-all.windows)/(len(from)-i), seed, examples)
 		if err != nil {
 			log.Fatalf("healthy: %s: %v", s.name, err)
@@ -149,15 +150,15 @@ func draw(w *rows, from []source, only string, windows int, seed uint64, example
 	return all
 }
 
-// there returns the readable captures whose name contains a text.
+// there returns the captures that can be read and whose names contain the text only.
 func there(from []source, only string) []source {
 	return slices.DeleteFunc(slices.Clone(from), func(s source) bool { return !strings.Contains(s.name, only) || dirOf(s.name) == "" })
 }
 
-// tally counts findings that blame ranks of healthy windows.
+// tally counts healthy windows and the findings in them that call a rank late.
 type tally struct {
-	windows, wrong   int // wrong: windows that blame a rank, calling it late with medium severity or more
-	low, held, turns int // windows that call a rank late with low severity, or explain one by chance; ranks that take turns
+	windows, wrong   int // all windows; windows in which a rank is called late with medium severity or more
+	low, held, turns int // windows that call a rank late with low severity; explain it by chance; find ranks taking turns
 	examples         []string
 }
 
@@ -167,7 +168,7 @@ func (t *tally) add(o tally) {
 
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
-// wilson formats a proportion with its 95 % interval (Wilson 1927).
+// wilson formats the proportion k/of with its 95 % confidence interval (Wilson 1927).
 func wilson(k, of int) string {
 	if of == 0 {
 		return ""
@@ -183,7 +184,7 @@ func (t *tally) row() []string {
 	return []string{fmt.Sprint(t.windows), fmt.Sprint(t.wrong), wilson(t.wrong, t.windows), fmt.Sprint(t.low), fmt.Sprint(t.held), fmt.Sprint(t.turns)}
 }
 
-// dirOf returns the directory of a capture, or "".
+// dirOf returns the directory of the capture with the given name, or "".
 func dirOf(name string) string {
 	for _, root := range []string{"testdata/traces", filepath.Join(os.Getenv("STEPSCOPE_DATA"), "traces")} {
 		if dir := filepath.Join(root, name); exists(dir) {
@@ -210,7 +211,7 @@ func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, ste
 		if err != nil {
 			return t, 0, 0, err
 		}
-		if random.IntN(2) == 1 && steps > leastSteps { // vary the length of windows
+		if random.IntN(2) == 1 && steps > leastSteps { // half of the windows are shorter
 			length := leastSteps + random.IntN(steps-leastSteps)
 			first := random.IntN(steps - length + 1)
 			for _, tr := range window {
@@ -245,7 +246,8 @@ func (s source) read() ([]*trace.Trace, error) {
 	return ts, nil
 }
 
-// recorded counts the findings in the unchanged windows of a directory, recorded on a server without late ranks.
+// recorded counts the findings in the windows of a directory. These windows were recorded on a server without late
+// ranks and are used unchanged.
 func (t *tally) recorded(dir string, examples int) error {
 	sets, err := set.Find([]string{dir})
 	if err != nil {
@@ -290,7 +292,7 @@ func (t *tally) window(name string, n int, window []*trace.Trace, examples int) 
 		}
 		wrong = true
 		if len(t.examples) < examples {
-			p := "not tested" // too short, or chance does not apply: docs/metrics.md, Chance
+			p := "not tested" // the window is too short, or chance does not apply: docs/metrics.md, Chance
 			if f.P > 0 {
 				p = fmt.Sprintf("p %.2g", f.P)
 			}

@@ -1,5 +1,5 @@
-// Command watch counts how often and how soon the rules of stepscope watch find known faults in series, and how often
-// they raise false alarms.
+// Command watch counts how often and how soon the rules of "stepscope watch" find known faults in simulated time
+// series, and how often they raise false alarms.
 //
 // See scripts/truth/watch.sh.
 package main
@@ -20,11 +20,11 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// series is a kind of series.
+// series is a kind of simulated time series.
 type series struct {
 	name  string
 	fleet detecttest.Fleet
-	rules []string // rules that find the fault, any of them; none: there is no fault
+	rules []string // the fault counts as found if any of these rules alerts; empty: there is no fault
 	rank  bool     // the rule must also name rank 1
 	more  []detect.Rule
 }
@@ -82,7 +82,7 @@ func all() []series {
 	add("all ranks are twice as slow", false, slow, func(f *fleet) { f.AllSlow = 2 })
 	add("all ranks are 1.3 times as slow", false, slow, func(f *fleet) { f.AllSlow = 1.3 })
 	add("twice the requests that ranks can run", false, detect.GrowingQueue+", "+detect.SlowFirst, func(f *fleet) { f.Surge, f.Most = 2, 24 })
-	// Below all limits: only a dedicated rule detects it.
+	// These stalls are below the limits of all default rules, so only a dedicated rule detects them.
 	stalls := detect.Rule{Name: "stalls", Kind: detect.Latency, Signal: "itl.p99.9", Factor: 2, Least: 1000, For: 10 * time.Second}
 	add("rank 1 stands still for 60 ms each second", false, slow+", "+pace, func(f *fleet) { f.Stall = 0.06 })
 	add("the same, with a rule for itl.p99.9", false, stalls.Name, func(f *fleet) { f.Stall = 0.06 })
@@ -92,7 +92,7 @@ func all() []series {
 	return out
 }
 
-// tally sums the results of one kind of series.
+// tally adds up the results for one kind of series.
 type tally struct {
 	hours, falseAlarms float64
 	runs, found, named int
@@ -132,7 +132,8 @@ func (t *tally) play(s *series, seed uint64, seconds int) {
 				done = true
 				t.found++
 				t.delays = append(t.delays, at(ev.At)-truth)
-				// The change lies between two samples: the error is its distance from that interval.
+				// The estimated onset is an interval between two samples. The error is the distance of the true onset from that
+				// interval.
 				after, onset := at(ev.After), at(ev.Onset)
 				t.onsets = append(t.onsets, math.Max(math.Max(after-truth, truth-onset), 0))
 				if !s.rank || ev.Who == 1 {

@@ -1,4 +1,4 @@
-// Command whatif compares the predicted worth of findings with measured steps without the faults.
+// Command whatif compares the predicted worth of findings with measurements: the duration of steps without the faults.
 //
 // See scripts/truth/whatif.sh.
 package main
@@ -24,10 +24,10 @@ import (
 )
 
 const (
-	mostOff    = 0.013 // for unchanged steps, median
+	mostOff    = 0.013 // maximum median error for unchanged steps
 	mostOffP90 = 0.05
-	mostWrong  = 0.03 // for scenarios, median
-	// untold is the error counted for a scenario or capture without a prediction.
+	mostWrong  = 0.03 // maximum median error for scenarios
+	// untold is the error that is counted if there is no prediction for a scenario or capture.
 	untold = 1.0
 )
 
@@ -43,7 +43,7 @@ func main() {
 	}
 	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
 		for _, dir := range dirsIn(filepath.Join(data, "traces")) {
-			// Some of them are also in testdata: none counts twice.
+			// Some of these captures are also in testdata. Leave them out, so that none counts twice.
 			if !slices.Contains(dirs, filepath.Join("testdata/traces", filepath.Base(dir))) {
 				dirs = append(dirs, dir)
 			}
@@ -81,7 +81,7 @@ func unchanged(dirs []string) bool {
 			x.Off, x.OffP90 = untold, untold
 		}
 		captures++
-		for range x.Steps { // all steps have the same weight, regardless of their capture
+		for range x.Steps { // all steps have the same weight, so a longer capture counts more
 			offs, p90 = append(offs, x.Off), append(p90, x.OffP90)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", filepath.Base(dir), x.Steps, percent(x.Off), percent(x.OffP90), percent(x.Unexplained))

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	windowFrom  = 21 // forward step that opens the window, after the prefill
+	windowFrom  = 21 // forward step that opens the window; it is after the prefill
 	windowSteps = 48
 	faultAt     = 24 // step of the window in which the fault begins
-	batch       = 4  // sequences per data-parallel rank
+	batch       = 4  // number of sequences per data-parallel rank
 )
 
 // layout is a model's parallel layout.
@@ -40,7 +40,7 @@ var layouts = []layout{
 	{name: "TP2-PP2", model: "builtin:llama-tiny", tp: 2, pp: 2},
 }
 
-// faults are the faults of rank 1, small and large. PP has no collectives, so none of its links is slowed.
+// faults are the faults of rank 1, small and large. With PP alone there are no collectives, so no link is slowed.
 var faults = []struct{ name, how string }{
 	{"work", "extra_kernels=1,extra_time=1ms"},
 	{"more-work", "extra_kernels=3,extra_time=1ms"},
@@ -61,7 +61,7 @@ var scenarios = func() (out []scenario) {
 	for _, f := range faults {
 		for _, l := range layouts {
 			if l.tp == 1 && (strings.HasSuffix(f.name, "link") || strings.HasSuffix(f.name, "work")) {
-				continue // both need collectives
+				continue // both faults need collectives
 			}
 			out = append(out, scenario{l, f.name, f.how})
 		}
@@ -73,10 +73,10 @@ func (s *scenario) name() string { return s.layout.name + " " + s.fault }
 
 // outcome is the result of a scenario. Times are median decode steps in ns.
 type outcome struct {
-	with, without int64 // measured
+	with, without int64 // measured with the fault and without it
 	finding       *result.Finding
-	off           float64 // error of the finding's prediction, relative to without
-	why           string  // reason for the lack of a finding
+	off           float64 // error of the prediction, relative to without
+	why           string  // reason why there is no prediction
 }
 
 func (s *scenario) run(keep string) (o outcome, err error) {
@@ -94,7 +94,8 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	// All steps except the first, which contains the start of the profiler, and the one in which the fault begins.
+	// Use all steps except two: the first, which contains the start of the profiler, and the step in which the fault
+	// begins.
 	o.without, o.with = periods(r, 1, faultAt-1), periods(r, faultAt+1, windowSteps)
 	o.off, o.why = untold, "no finding"
 	if !r.Replay.Known {
@@ -103,7 +104,7 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	var most int64
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		// Of the findings that begin with the fault, take the one worth most.
+		// Of the findings that begin when the fault begins, take the one with the highest worth.
 		if gain := f.Worth.Step - f.Worth.Without; f.Worth.Known && !f.Worth.AtMost && f.FirstStep >= faultAt-1 && f.FirstStep <= faultAt+1 && gain > most {
 			most, o.finding = gain, f
 			o.off = float64(f.Worth.Without)/float64(o.without) - 1
@@ -119,7 +120,7 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	return o, nil
 }
 
-// periods is the median length of decode steps in the range from … to-1 of the window's steps.
+// periods returns the median duration of the decode steps among the window's steps from … to-1.
 func periods(r *result.Report, from, to int) int64 {
 	var all []int64
 	for i := range r.Steps {
@@ -132,7 +133,7 @@ func periods(r *result.Report, from, to int) int64 {
 	return int64(metric.Median(all))
 }
 
-// capture serves a steady load and records a window of it into dir.
+// capture serves a steady load and records a window during the load into dir.
 func (s *scenario) capture(dir string) error {
 	a := launch.DefaultArgs(s.model)
 	a.TP, a.DP, a.PP, a.EP, a.MaxTotalTokens = s.tp, max(s.dp, 1), max(s.pp, 1), max(s.ep, 1), 8192
@@ -140,7 +141,7 @@ func (s *scenario) capture(dir string) error {
 	if !s.eager {
 		a.GraphBS = []int{batch}
 	}
-	// The device counts steps from 0, the engine counts forward steps from 1.
+	// Convert the number of the step: the device counts steps from 0, the engine counts forward steps from 1.
 	for rank := range a.TP * a.DP * a.PP {
 		fault := fmt.Sprintf("rank=%d,pace=1ms,from=%d", rank, windowFrom+faultAt-1)
 		if rank == 1 {
@@ -178,7 +179,7 @@ func (s *scenario) capture(dir string) error {
 		})
 	}
 	wg.Wait()
-	// The window is over by then, and its files are written or being written.
+	// At this point the window is over, and its files are written or being written.
 	if _, err := e.StopProfile(ctx); err != nil && err != api.ErrProfileIdle {
 		return err
 	}

@@ -183,7 +183,7 @@ func (r *Report) Ceiling() (streams int, rate float64) {
 	return streams, rate
 }
 
-// better reports whether r is a better attempt at the shape than than.
+// better reports whether r is the better of two attempts at a shape; than is the other attempt.
 func (r *Row) better(than Row) bool {
 	if len(r.Missed) != len(than.Missed) {
 		return len(r.Missed) < len(than.Missed)

@@ -12,7 +12,7 @@ type lane struct {
 	id   int
 	mu   sync.Mutex
 	idle sync.Cond
-	rec  *record.Recording // of the current transfer; nil: none
+	rec  *record.Recording // recording of the current transfer; nil: no transfer
 	busy bool
 }
 

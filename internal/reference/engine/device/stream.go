@@ -13,8 +13,8 @@ type Kernel struct {
 	// Op is the host operation around the launch, such as "aten::linear". It is recorded with Args as its inputs. "":
 	// none.
 	Op          string
-	Grid, Block [3]int32 // for the trace
-	Args        []Arg    // for the trace; Launch does not keep the slice
+	Grid, Block [3]int32 // shown in the trace
+	Args        []Arg    // shown in the trace; Launch does not keep the slice
 	// Run computes one of Chunks chunks; Chunks 0 means 1. Chunks may run concurrently. In a graph, Run is called again at
 	// every replay; it must take its sizes and pointers from the variables that it captured.
 	Run    func(chunk int)
@@ -87,7 +87,7 @@ type node struct {
 	grid, block [3]int32
 	name        string
 	run         func(chunk int)
-	dst, src    []byte // of a copy
+	dst, src    []byte // destination and source of a copy
 	coll        *collective
 }
 

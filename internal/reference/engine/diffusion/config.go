@@ -86,7 +86,7 @@ type Scheduler struct {
 	BaseTokens, MaxTokens int
 }
 
-// multiple returns the number of pixels that width and height must be a multiple of.
+// multiple returns the number of pixels of which width and height must be multiples.
 func (c *Config) multiple() int { return c.VAE.factor() * c.Transformer.Patch }
 
 // largest returns the size, in pixels, of the largest picture that the transformer has positions for.

@@ -84,10 +84,10 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 type ditPass struct {
 	d       *dit
 	marker          // annotates calls of the modules
-	patches op.Span // of the picture, without padding
-	picture op.Span // with padding
-	caption op.Span // with padding
-	words   int     // of the caption, without padding
+	patches op.Span // rows of the picture without padding
+	picture op.Span // rows of the picture with padding
+	caption op.Span // rows of the caption with padding
+	words   int     // number of rows of the caption without padding
 	across  int     // patches per row of the picture
 
 	feats                  []float32 // [words][CapDim]

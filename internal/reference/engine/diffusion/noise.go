@@ -7,8 +7,8 @@ import (
 )
 
 // randn fills dst with standard normal numbers determined by the seed. They equal those of torch.randn with a CPU
-// generator (MT19937 by Matsumoto and Nishimura; Box and Muller's method on blocks of 16, normal_fill of ATen's
-// DistributionTemplates.h), to the precision of the logarithm and the cosine.
+// generator, to the precision of the logarithm and the cosine. The generator is MT19937 by Matsumoto and Nishimura,
+// with Box and Muller's method on blocks of 16 (normal_fill of ATen's DistributionTemplates.h).
 func randn(dst []float32, seed uint64) {
 	m := normals{twister.New(uint32(seed))}
 	if len(dst) < 16 {

@@ -62,7 +62,7 @@ type watcher struct {
 
 // Options configure a runner.
 type Options struct {
-	Format  tensor.Format // of encoder and transformer weights
+	Format  tensor.Format // format of the weights of encoder and transformer
 	Markers bool          // annotate every module call
 }
 
@@ -191,7 +191,7 @@ type generation struct {
 	*runner
 	q       *Request
 	watch   watcher
-	feats   [2][]float32 // of the prompt and the negative prompt
+	feats   [2][]float32 // encoder states of the prompt and of the negative prompt
 	sigmas  []float64
 	latents op.Plane
 	picture *Picture

@@ -39,9 +39,9 @@ type view struct {
 	size  int   // bytes of an element
 }
 
-// File is an open safetensors file (https://github.com/huggingface/safetensors, "Format"): the length of the header as
-// 8 little-endian bytes, a JSON object with the type, shape and offsets of each tensor, and the tensors' bytes without
-// gaps.
+// File is an open safetensors file (https://github.com/huggingface/safetensors, "Format"). Such a file has the length
+// of the header as 8 little-endian bytes, then the header, a JSON object with the type, shape and offsets of each
+// tensor, and then the tensors' bytes without gaps.
 type File struct {
 	path    string
 	r       io.ReaderAt

@@ -1,6 +1,5 @@
-// Package kvcache allocates the blocks of a paged key-value cache and remembers the token prefixes that they hold, so
-// that a prefix that several requests have in common is computed once (SGLang's radix cache, at the granularity of
-// blocks).
+// Package kvcache allocates the blocks of a paged key-value cache and remembers the token prefixes in these blocks. So
+// a prefix of several requests is computed only once. This is SGLang's radix cache, at the granularity of blocks.
 //
 // The main type is [Cache]. A Cache handles block numbers and tokens, never the memory itself. Lengths are in
 // positions; a position is one token of one sequence, and a block has [BlockSize] positions. A Cache belongs to one
@@ -172,8 +171,8 @@ func (c *Cache) Flush() {
 type Usage struct {
 	Total     int
 	Free      int
-	Evictable int // hold prefixes that no table uses
-	Cached    int // in the tree, used or not
+	Evictable int // blocks with prefixes that no table uses
+	Cached    int // blocks in the tree, used or not
 }
 
 // Used returns the number of blocks that tables hold.

@@ -37,11 +37,11 @@ type Place struct{ Layers, Heads Span }
 // Layout describes how a worker stores keys and values. All data-parallel ranks of a worker have the same layout.
 type Layout struct {
 	Model  string  // describes everything else that must be equal on both workers
-	Layers int     // of the model
+	Layers int     // number of layers of the model
 	Heads  int     // KV heads of the model
 	Page   int     // bytes of one head's keys in one block; the values have the same size
 	DP     int     // data-parallel ranks
-	Ranks  []Place // of each data-parallel rank
+	Ranks  []Place // parts of the ranks of any data-parallel rank
 }
 
 func (l *Layout) check() error {
@@ -112,7 +112,7 @@ func (r *Rank) span(name, request string, room uint64) func(int64) {
 // Worker describes one of the two workers of a transfer.
 type Worker struct {
 	Layout Layout
-	Ranks  [][]Rank // of each data-parallel rank, as in Layout.Ranks
+	Ranks  [][]Rank // for each data-parallel rank: ranks in the order of Layout.Ranks
 }
 
 // Options configure a Source or a Sink. The zero value works.

@@ -21,7 +21,7 @@ type job struct {
 type blocksJob struct {
 	out    *Outgoing
 	layer  int
-	blocks []int32 // in memory
+	blocks []int32 // numbers of the blocks in memory
 	first  int     // index of blocks[0] in the request
 }
 

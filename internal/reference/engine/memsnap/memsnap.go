@@ -1,7 +1,7 @@
 // Package memsnap writes snapshots of device memory like _dump_snapshot of torch.cuda.memory, for
-// pytorch.org/memory_viz and torch/cuda/_memory_viz.py: memory in use, by segment and block, and the history of
-// allocations and frees. The fields are those of torch/csrc/cuda/memory_snapshot.cpp. The types in _snapshot of
-// torch/cuda/memory.py describe them.
+// pytorch.org/memory_viz and torch/cuda/_memory_viz.py. A snapshot contains the memory in use, by segment and block,
+// and the history of allocations and frees. The fields are those of torch/csrc/cuda/memory_snapshot.cpp. The types in
+// _snapshot of torch/cuda/memory.py describe them.
 //
 // Sizes are in bytes.
 package memsnap
@@ -30,8 +30,8 @@ type Event struct {
 // Snapshot is the memory of one device.
 type Snapshot struct {
 	Device     int
-	Before     []Block // in use when the history began
-	History    []Event // by time
+	Before     []Block // blocks in use when the history began
+	History    []Event // in time order
 	MaxEntries int     // limit on torch's entries: an allocation has one, a free two; the last ones are kept; 0: no limit
 }
 

@@ -97,7 +97,7 @@ func (c *Channel) Free(frame []byte) { c.m.frames.put(frame) }
 type frames struct {
 	mu    sync.Mutex
 	free  [][]byte
-	bytes int // of free
+	bytes int // total size of the frames in free
 }
 
 // Limits on the kept frames: their number, and their bytes in total. A long prompt, for example, needs frames of

@@ -29,7 +29,7 @@ import (
 // Options describe a node.
 type Options struct {
 	Node, Nodes int
-	Addr        string            // of node 0, host:port; node 0 listens there
+	Addr        string            // address of node 0, host:port; node 0 listens there
 	Terms       map[string]string // settings that must be equal on all nodes
 	Names       []string          // workload of each node for messages, such as "rank 1"
 	Host        string            // name of this node's host
@@ -69,7 +69,7 @@ const (
 // Mesh is this process's end of a job.
 type Mesh struct {
 	opt   Options
-	hosts []string // of each node
+	hosts []string // host name of each node
 	links [lanes][]*link
 
 	mu       sync.Mutex

@@ -137,7 +137,7 @@ func (j *joining) drop(c net.Conn) {
 	c.Close()
 }
 
-// close releases everything that Join has created, except for what belongs to the mesh by then.
+// close releases everything that Join has created, unless the mesh owns it by then.
 func (j *joining) close() {
 	if j.ln != nil {
 		j.ln.Close()

@@ -9,9 +9,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// attend launches the attention of a layer: the projection to qkv, [n][heads+2·kvHeads][head_dim], the norms of the
-// heads if the model has them, rotation, storing keys and values, attention, and the projection back to h. i is the
-// layer's index in the stage.
+// attend launches the attention of a layer. First come the projection to qkv, [n][heads+2·kvHeads][head_dim], the norms
+// of the heads if the model has them, and the rotation. Then keys and values are stored, attention is computed, and its
+// result is projected back to h. i is the layer's index in the stage.
 func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 	r, hidden := p.r, p.r.cfg.Hidden
 	p.enter(&m.qkv)

@@ -10,7 +10,7 @@ import (
 type Config struct {
 	Architecture string // name in Hugging Face transformers, such as "LlamaForCausalLM"
 	ModelType    string // "llama", "qwen2", "qwen3", "qwen3_moe"
-	DType        string // of the checkpoint: "float32", "bfloat16", "float16"
+	DType        string // data type of the checkpoint: "float32", "bfloat16" or "float16"
 
 	Vocab        int
 	Hidden       int

@@ -7,8 +7,8 @@ import (
 
 // Groups are a rank's ends of its communicator groups. A group of one rank is nil.
 type Groups struct {
-	TP device.Comm // in the order of TPRank
-	PP device.Comm // in the order of PPRank
+	TP device.Comm // members in the order of TPRank
+	PP device.Comm // members in the order of PPRank
 }
 
 // upload copies the host's buffer to the buffer that kernels read. The host's buffer may be written again after a

@@ -9,17 +9,17 @@ import (
 // Annotations follow the modules that SGLang builds from the same checkpoint. Without Options.Markers they cover a
 // layer and its four parts, by their names in the checkpoint. With Options.Markers every module call has an annotation.
 // The text of this annotation is that of SGLang's layer-wise NVTX markers (PytHooks in
-// python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python dict with the module's path, the sizes of the module's
+// python/sglang/srt/utils/nvtx_pytorch_hooks.py). It is a Python dict with the module's path, the sizes of the module's
 // direct parameters, and the sizes of the tensors passed by position.
 //
-// For the text encoder of a diffusion pipeline (Options.Component) the texts are short, as SGLang's DiffusionNvtxHooks
-// writes them: stage, component and path, and the sizes of all tensors including keyword arguments, for a batch of one.
-// The root of the encoder contains the modules that a language model has in "model"
+// For the text encoder of a diffusion pipeline (Options.Component), the texts have the short form of SGLang's
+// DiffusionNvtxHooks. They consist of stage, component and path, and the sizes of all tensors, including keyword
+// arguments, for a batch of one. The root of the encoder contains the modules that a language model has in "model"
 // (multimodal_gen/runtime/models/encoders/qwen3.py, 0.5.23).
 //
 // Operations that SGLang runs without a module call have no marker here either. These are the whole network, because
-// ModelRunner calls its forward without the hooks; the head, because LogitsProcessor uses the head's weights directly;
-// and the norms of query and key heads, which are one fused kernel.
+// ModelRunner calls the network's forward without the hooks; the head, because LogitsProcessor uses the head's weights
+// directly; and the norms of query and key heads, which are one fused kernel.
 
 // module describes a module call for annotations.
 type module struct {

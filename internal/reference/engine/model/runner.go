@@ -12,7 +12,7 @@ import (
 
 // Options size a Runner. Zero values mean the defaults.
 type Options struct {
-	Format    tensor.Format // of the weight matrices; see FormatFor
+	Format    tensor.Format // format of the weight matrices; see FormatFor
 	NumBlocks int           // blocks of BlockLen positions in the KV cache; default 64
 	MaxTokens int           // maximum number of new tokens in one batch; default 2048
 	MaxSeqs   int           // maximum sequences of one batch; default 64

@@ -28,12 +28,12 @@ type geometry struct {
 	layers op.Span // layers of the model
 	heads  op.Span // query heads
 	kv     op.Span // KV heads
-	ffn    op.Span // of Intermediate
+	ffn    op.Span // this rank's part of Intermediate
 	vocab  op.Span // existing rows of embedding and head
 	// vocabWidth is the padded size of each rank's part of the vocabulary.
 	vocabWidth int
-	experts    op.Span // of Experts
-	expertFFN  op.Span // of MoEIntermediate
+	experts    op.Span // this rank's part of Experts
+	expertFFN  op.Span // this rank's part of MoEIntermediate
 	headless   bool    // the last layer, the final norm and the head are omitted
 }
 

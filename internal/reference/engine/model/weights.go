@@ -23,7 +23,7 @@ type weights struct {
 // embedding holds the rank's rows of the token table, as float32 or, for the bf16 formats, as bf16 in half the size. If
 // the embedding is tied to the head, row reads the packed head instead.
 type embedding struct {
-	rows op.Span // of the vocabulary
+	rows op.Span // range of tokens in the vocabulary
 	f32  []float32
 	bf16 []uint16
 	tied *tensor.Matrix
@@ -53,7 +53,7 @@ type layer struct {
 	qkv, o       op.Linear
 	qNorm, kNorm []float32 // nil: none
 	ffn          expert    // dense feed-forward
-	router       op.Linear // with experts; every rank has all rows
+	router       op.Linear // only with experts; every rank has all rows
 	experts      []expert  // the experts on this rank
 }
 

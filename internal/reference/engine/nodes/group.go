@@ -173,7 +173,7 @@ func (g *Group) Close() error {
 type recorder struct {
 	g    *Group
 	node int
-	rank int // in the replica
+	rank int // index of the rank in the replica
 	id   uint32
 }
 

@@ -113,8 +113,8 @@ type bucket struct {
 	mass float64
 }
 
-// bucketShift is the shift that turns the bits of a probability into the number of its bucket. What remains is the
-// exponent and the first 5 bits of the fraction, so there are 32 buckets per factor of two.
+// bucketShift is the shift that turns the bits of a probability into the number of its bucket. The number consists of
+// the exponent and the first 5 bits of the fraction, so there are 32 buckets per factor of two.
 const bucketShift = 23 - 5
 
 func bucketOf(p float32) int { return int(math.Float32bits(p) >> bucketShift) }

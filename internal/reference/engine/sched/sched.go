@@ -67,9 +67,9 @@ func (s Step) Name() string {
 	return fmt.Sprintf("step[%s bs=%d%s]", s.Batch.Mode, len(s.Batch.Seqs), s.sums("g"))
 }
 
-// sums formats the sums in SGLang's detailed annotations, from which the work of a step can be computed. The sums are
-// taken over all sequences: of the numbers of new tokens, of the squares of these numbers, of their products with the
-// numbers of positions that they attend to, and of these numbers of positions.
+// sums formats the sums in SGLang's detailed annotations, from which the work of a step can be computed. For a
+// sequence, let n be the number of new tokens and k the number of positions that they attend to. The sums over all
+// sequences are those of n, n², n·k and k.
 func (s Step) sums(group string) string {
 	if !s.Detailed {
 		return ""
@@ -91,7 +91,7 @@ type Hooks interface {
 
 // Options configure a scheduler.
 type Options struct {
-	Blocks         int // in the KV cache
+	Blocks         int // number of blocks in the KV cache
 	DisableRadix   bool
 	ChunkedPrefill int // maximum new tokens of one prefill batch; below 1: prompts are not chunked
 	MaxPrefill     int // maximum new tokens of one prefill batch, unless a single prompt has more; default 16384

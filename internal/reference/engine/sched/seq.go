@@ -24,7 +24,7 @@ type Request struct {
 type seq struct {
 	*Request
 	arrival     uint64
-	rank        int // see Priority; equal ranks are ordered by arrival
+	rank        int // order by Priority; equal ranks are ordered by arrival
 	state       *sample.State
 	tokens      []int32 // the input, then the generated tokens
 	table       kvcache.Table

@@ -24,7 +24,7 @@ func (t tile) runGeneric(f Format) {
 			part.runGenericF32()
 		}
 	default:
-		panic("tensor: bf16 pairs have no plain kernel") // mulRows widens the pairs before
+		panic("tensor: bf16 pairs have no plain kernel") // scratch.round widens the pairs before
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // 15 GB/s instead of 23 GB/s. The system may ignore the request.
 func largePages(b []byte) { advise(b, unix.MADV_HUGEPAGE) }
 
-// collapse turns small pages into large ones. It is for memory for which largePages had no effect, because a part of
-// the memory was in use before and was not returned to the system.
+// collapse turns small pages into large ones. It is used if largePages had no effect because a part of the memory was
+// in use before and was not returned to the system.
 func collapse(b []byte) { advise(b, unix.MADV_COLLAPSE) }
 
 // advise passes the address as a number, because a slice must not extend beyond b.

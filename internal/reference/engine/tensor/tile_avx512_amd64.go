@@ -9,7 +9,7 @@ package tensor
 //go:noescape
 func tileF32AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)
 
-// stripF32AVX512 is tileF32AVX512 for the first 16 outputs only, without prefetching.
+// stripF32AVX512 is tileF32AVX512 for the first 16 outputs alone; it fetches nothing ahead.
 //
 //go:noescape
 func stripF32AVX512(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)

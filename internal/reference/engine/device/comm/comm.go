@@ -31,7 +31,7 @@ type Comm struct {
 	hub    *hub
 	rank   int
 	closed bool
-	slow   time.Duration // see Slow
+	slow   time.Duration // delay set by Slow
 }
 
 // Group returns the group.

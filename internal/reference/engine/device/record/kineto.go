@@ -23,10 +23,10 @@ type Meta struct {
 	TP, DP, PP, EP Place
 	// Groups are written to pg_config; nil stands for the groups of the recorded collectives.
 	Groups  []Group
-	Backend string // of distributedInfo; "": "stepscope"
+	Backend string // backend in distributedInfo; "" means "stepscope"
 	TraceID string // 32 hex digits; "": random
 	Name    string // traceName: the name of the file
-	Process string // of process_name; "": "stepscope"
+	Process string // name in process_name; "" means "stepscope"
 	Device  DeviceInfo
 	// EpochNS is the wall clock, ns since 1970, when Now was 0; 0: this process's own epoch. If all processes of a host
 	// use the same value, their traces share one time line.

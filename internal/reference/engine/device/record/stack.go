@@ -63,7 +63,7 @@ type frame int32
 // of the Go runtime and of package device. It calls pause after each stack.
 func (s *stacks) resolve(pause func()) (out [][]frame, names []string) {
 	all := s.pcs.view()
-	known := map[string]frame{} // by function
+	known := map[string]frame{} // frames by name of the function
 	var pcs []uintptr
 	for _, st := range s.list.all {
 		pause()

@@ -76,11 +76,13 @@ const (
 
 // Work is one operation of the device.
 type Work struct {
-	Start, End  int64
-	Corr, Ext   uint32
-	Name        uint32
-	Comm        int32 // index in Comms of the directly launched collective; -1: none
-	In, Out     int64 // collectives: elements if known only at run time, else -1; Memcpy: In is bytes; Moved: Out has the requests and, in its upper half, their room
+	Start, End int64
+	Corr, Ext  uint32
+	Name       uint32
+	Comm       int32 // index in Comms of the directly launched collective; -1: none
+	// In and Out are the elements of a collective if they are known only at run time, else -1. For a Memcpy, In is the
+	// number of bytes. For Moved, Out is the interned list of request ids and, in the upper half, the interned room.
+	In, Out     int64
 	Grid, Block [3]int32
 	Kind        WorkKind
 }
