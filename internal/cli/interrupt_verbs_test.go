@@ -54,7 +54,7 @@ func TestInterruptVerbs(t *testing.T) {
 	first := filepath.Join(in, "w-TP-0.trace.json")
 	largeTrace(t, first, 400_000)
 	for i := 1; i < 4; i++ {
-		if err := os.Link(first, filepath.Join(in, fmt.Sprintf("w-TP-%d.trace.json", i))); err != nil {
+		if err := os.Link(first, filepath.Join(in, fmt.Sprintf("w-TP-0-DP-%d.trace.json", i))); err != nil {
 			t.Fatal(err)
 		}
 	}

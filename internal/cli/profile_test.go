@@ -33,7 +33,7 @@ func TestProfile(t *testing.T) {
 	if status != exitOK {
 		t.Fatalf("status %d:\n%s%s", status, out, errs)
 	}
-	for _, want := range []string{"  2 traces in " + local, "  merged: " + local, "2 ranks · 4 steps", "Tables, by stepscope analyze with --full"} {
+	for _, want := range []string{"  2 traces in " + local, "  merged: " + local, "2 ranks · 4 steps", "Tables (stepscope analyze with --full"} {
 		// Tiny requests run before the window does, so it may hold steps of one kind alone.
 		if !strings.Contains(strings.Replace(out, "4 decode steps", "4 steps", 1), want) {
 			t.Errorf("stdout lacks %q:\n%s", want, out)

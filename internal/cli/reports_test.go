@@ -56,7 +56,7 @@ func TestReports(t *testing.T) {
 		{"merge SET/lossy.nsys-rep", exitIncomplete, "merged 2 of 2", "lossy.nsys-rep: nsys: 3 ranges lost", "merged-lossy.trace.json.gz"},
 		{"cut SET/one.nsys-rep --steps 1 -o SET/out", 0, "cut-one-TP-1.trace.json.gz: ", "", "out"},
 		{"cut SET/one.nsys-rep --steps 0-1 --merge", 0, "merged-cut-one.trace.json.gz", "", "merged-cut-one.trace.json.gz"},
-		{"cut SET/one.nsys-rep --steps 1-5 -o SET/out", exitIncomplete, "", "SET/one.nsys-rep (TP00): has 2 steps only", "out"},
+		{"cut SET/one.nsys-rep --steps 1-5 -o SET/out", exitIncomplete, "", "SET/one.nsys-rep (TP00): has only 2 steps", "out"},
 		{"check SET/one.nsys-rep", 0, "2 decode", "", ""},
 		{"check SET/one.nsys-rep --json", 0, `"path": "SET/one.nsys-rep (TP00)"`, "", ""},
 		{"open SET/bad.nsys-rep", exitFailed, "", "bad.nsys-rep: no table of a report", ""},
