@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Batch is the result of one batch of sequences of equal lengths. For an offline benchmark, it is the result of all
-// requests together and its lengths are 0. docs/formats/run.md describes its JSON form.
+// Batch is the result of one batch of sequences of equal lengths. For an offline benchmark, Batch is the result of all
+// requests together, and InputLen and OutputLen are 0. docs/formats/run.md describes its JSON form.
 type Batch struct {
 	BatchSize int             `json:"batch_size,omitempty"` // sequences
 	InputLen  int             `json:"input_len,omitempty"`  // tokens per sequence
@@ -25,8 +25,8 @@ type BatchFigure struct {
 	Unit   Unit    `json:"unit"`
 	Higher bool    `json:"higher_is_better,omitempty"`
 	Value  float64 `json:"value"`
-	// Samples holds one value per decode step, in order; empty if the batch has only one value. The samples show how
-	// much steps vary, not how much batches vary.
+	// Samples holds one value per decode step, in order. It is empty if the batch has only one value. The samples show
+	// the variation between steps, not the variation between batches.
 	Samples []float64 `json:"samples,omitempty"`
 }
 
@@ -47,17 +47,17 @@ func (b *Batch) Figure(name string) (BatchFigure, bool) {
 	return b.Figures[i], true
 }
 
-// Batches is one side of a comparison.
+// Batches holds the batches of one side of a comparison.
 type Batches struct {
 	ID, Backend, Model string
 	Batches            []Batch
 	Server             map[string]any // the server's description of itself, if known
 }
 
-// CompareBatches compares the batches of b with those of the same size in a. If a batch was repeated at least four
-// times on both sides, it is tested with the repetitions as samples. Other batches are not tested: a whole batch may be
-// faster or slower by chance, so a test over its steps would find differences between identical builds. CompareBatches
-// returns an error if a and b have no size in common.
+// CompareBatches compares the batches of b with the batches of the same size in a. If a batch was repeated at least
+// four times on both sides, it is tested with the repetitions as samples. Other batches are not tested. A whole batch
+// may be faster or slower by chance, so a test over the steps of a batch would find differences between identical
+// builds. CompareBatches returns an error if a and b have no size in common.
 func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
 	c := newComparison(a.side(), b.side(), o)
 	sizesA, ofA := a.sizes()
@@ -91,7 +91,8 @@ func (b *Batches) side() Side {
 	return Side{ID: b.ID, Backend: b.Backend, Model: b.Model, Batches: len(b.Batches)}
 }
 
-// sizes groups the batches by size, in order. Batches recorded by a profiler count only if there are no others.
+// sizes groups the batches by size, in order. Batches recorded by a profiler count only if all batches of b were
+// recorded by a profiler.
 func (b *Batches) sizes() (order []string, of map[string][]*Batch) {
 	of = map[string][]*Batch{}
 	for _, profiled := range []bool{false, true} {

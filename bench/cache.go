@@ -1,6 +1,6 @@
 package bench
 
-// Cache summarises the servers' reports on their prefix cache, over successful requests.
+// Cache summarises the cache counts that the servers reported for the successful requests.
 type Cache struct {
 	Prompt  int     `json:"prompt_tokens"`
 	Cached  int     `json:"cached_tokens"`

@@ -18,8 +18,8 @@ type Comparison struct {
 	// Verdict is the result in one sentence. It names the causes found in Captures if both runs have captures.
 	Verdict string   `json:"verdict"`
 	Causes  []string `json:"causes"`
-	// Unlike lists the differences between the loads. Refused means that they are too large for a verdict. Mistimed
-	// lists the loads in which the client was too busy to time requests accurately.
+	// Unlike lists the differences between the loads. Refused is true if the differences are too large for a verdict.
+	// Mistimed lists the loads whose client was too busy to time requests accurately.
 	Unlike   []Unlike `json:"unlike"`
 	Mistimed []string `json:"mistimed"`
 	Refused  bool     `json:"refused"`
@@ -28,7 +28,7 @@ type Comparison struct {
 	Regressions []string `json:"regressions"`
 	Limit       float64  `json:"limit"`     // for all figures; 0: none given
 	Limits      []string `json:"limits"`    // for individual figures
-	Undecided   []string `json:"undecided"` // limits that these loads cannot decide
+	Undecided   []string `json:"undecided"` // limits that cannot be decided from these loads
 	Notes       []string `json:"notes"`
 }
 
@@ -67,7 +67,7 @@ type Diff struct {
 	NA     int     `json:"a_n"` // samples
 	NB     int     `json:"b_n"`
 	Per    string  `json:"per"`    // unit of sampling: "batch" (successive requests), "run", or "repeat" (of a Batch)
-	Change float64 `json:"change"` // B/A − 1; for shares B − A
+	Change float64 `json:"change"` // B/A − 1; for shares: B − A
 	// Lo and Hi bound the 95 % confidence interval of Change; both are 0 if there is no interval.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
@@ -98,12 +98,12 @@ type CompareOptions struct {
 const (
 	significant = 0.05
 	sameWithin  = 0.05
-	// If each side has at least enoughRuns runs, the runs are the samples. An effect common to all requests of one run
-	// then cannot pass for a difference between the sides.
+	// If each side has at least enoughRuns runs, each run is one sample. An effect common to all requests of one run
+	// then cannot be mistaken for a difference between the sides.
 	enoughRuns = 4
-	// With fewer runs, batches of requests are the samples. Neighbouring requests wait in the same queue, so treating
-	// them as independent samples would show differences that do not exist. The figures of about twenty batches are
-	// nearly independent (Schmeiser, Operations Research 30(3), 1982).
+	// With fewer than enoughRuns runs, each batch of successive requests is one sample. Neighbouring requests wait in
+	// the same queue, so treating each request as an independent sample would show differences that do not exist. The
+	// figures of about twenty batches are nearly independent (Schmeiser, Operations Research 30(3), 1982).
 	batches = 20
 	// A 99th percentile needs batches of a hundred requests.
 	tailBatches, tailBatch = 10, 100
@@ -114,7 +114,7 @@ type half struct {
 	summaries []*Summary
 	all       [][]*Record // records of each run, by send time
 	ok        [][]*Record // successful records of each run
-	touched   []overlap   // time of each run that profiling windows touched
+	touched   []overlap   // touched time of each run
 }
 
 // Compare compares b with a, metric by metric.
@@ -164,7 +164,7 @@ func newHalf(l Load, o CompareOptions) *half {
 	for _, m := range l.Runs {
 		s := Summarize(m.Records, m.Run, Options{SLO: o.SLO})
 		var t overlap
-		if s.Window != nil { // a profiling window that touched no request excludes nothing
+		if s.Window != nil { // if the profiling window touched no request, nothing is excluded
 			t = s.Window.Spans
 		}
 		all := make([]*Record, len(m.Records))
@@ -217,7 +217,7 @@ func (c *Comparison) judge(limits gate.Limits) {
 		switch {
 		case d.Verdict == Worse:
 			c.Regressions = append(c.Regressions, d.String())
-		case d.Verdict == TooFew && d.Batch != "": // batches are often measured only once; limits still apply
+		case d.Verdict == TooFew && d.Batch != "": // a batch is often measured only once; limits still apply to it
 			c.Regressions = append(c.Regressions, d.String()+untested)
 		}
 	}
@@ -266,7 +266,7 @@ func (d *Diff) verdict() string {
 	return NotClear
 }
 
-// lacks returns the compared figures for which too little of a run remains without its profiling window.
+// lacks returns the compared figures for which too little of a run lies outside its profiling window.
 func (c *Comparison) lacks(s *Summary) (out []string) {
 	if s.Window == nil {
 		return nil

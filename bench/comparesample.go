@@ -18,8 +18,8 @@ func (h *half) pooled(of value) (v []float64) {
 	return v
 }
 
-// batched computes one figure for each of n batches of neighbouring values of a run. It makes fewer batches if n
-// batches would each hold fewer than least values.
+// batched computes one figure for each of n batches of neighbouring values of a run. If n batches would each hold fewer
+// than least values, it makes fewer batches.
 func batched(v []float64, n, least int, figure func([]float64) float64) (out []float64) {
 	n = min(n, len(v)/least)
 	for i := range n {
@@ -68,9 +68,9 @@ func (d *Diff) test(a, b []float64) {
 	}
 }
 
-// compareTail compares 99th percentiles by sectioning: the spread of the batches' percentiles around the overall
-// percentile measures the uncertainty, even if neighbouring requests are correlated (Asmussen and Glynn, Stochastic
-// Simulation, section III.5). If the runs are the samples, the percentiles of the runs are tested in the same way as
+// compareTail compares 99th percentiles by sectioning (Asmussen and Glynn, Stochastic Simulation, section III.5): the
+// uncertainty is estimated from the spread of the batches' percentiles around the overall percentile. This works even
+// if neighbouring requests are correlated. If perRun is set, the percentiles of the runs are tested in the same way as
 // medians.
 func compareTail(name string, of value, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "p99", Unit: NS, Per: per(perRun), P: 1}

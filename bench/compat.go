@@ -17,8 +17,8 @@ type Figure struct {
 var Tools = []string{"sglang", "vllm", "aiperf", "guidellm"}
 
 // Compat returns the figures that another tool would have printed for the same events, with that tool's names and
-// units, so that they can be compared with the tool's old results. The figures cover the whole run, since no other tool
-// excludes profiling windows. docs/metrics.md gives the tools' definitions.
+// units. The figures can therefore be compared with old results of that tool. They cover the whole run, because no
+// other tool excludes profiling windows. docs/metrics.md gives the tools' definitions.
 func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error) {
 	if !slices.Contains(Tools, tool) {
 		return nil, fmt.Errorf("unknown tool %q; known tools: %s", tool, strings.Join(Tools, ", "))
@@ -53,8 +53,8 @@ type compat struct {
 	out     []Figure
 }
 
-// put adds a figure. It skips values that are not finite, such as rates of a run of zero length and latencies of an
-// empty sample.
+// put adds a figure. It skips values that are not finite, such as the rates of a run of zero length and the latencies
+// of an empty sample.
 func (c *compat) put(name string, v float64) {
 	if !math.IsNaN(v) && !math.IsInf(v, 0) {
 		c.out = append(c.out, Figure{name, v})
@@ -88,7 +88,8 @@ func each(v []float64) sample {
 }
 
 // sglang adds the figures of SGLang's client. A reply without text is a success with a TTFT of 0. Rounds of a
-// conversation have no input. An empty list counts as a single 0, except that SGLang omits an empty E2E.
+// conversation count no input tokens. An empty list counts as a single 0, except that an empty E2E is omitted, as in
+// SGLang's client.
 func (c *compat) sglang() {
 	var e2e, ttft, tpot []float64
 	input, text, vision := 0, 0, 0
@@ -149,14 +150,14 @@ func (c *compat) ms(name string, s Stats) {
 	}
 }
 
-// six returns the six figures that SGLang prints of a latency, in SGLang's order.
+// six returns the six figures that SGLang's client prints for a latency, in the order in which it prints them.
 func (s Stats) six() []Figure {
 	return []Figure{{"mean", s.Mean}, {"median", s.Median}, {"std", s.Std}, {"p90", s.P90}, {"p95", s.P95}, {"p99", s.P99}}
 }
 
-// vllm adds the figures of vllm bench serve. The first event counts as the first token even if it is empty or only
-// gives a role, so the first gap includes the prefill. Gaps are measured between all events, with or without text. A
-// request ends with its last token.
+// vllm adds the figures of vllm bench serve. The first event counts as the first token even if the event is empty or
+// gives only a role. In that case the first gap includes the prefill. Gaps are measured between all events, with or
+// without text. A request ends with its last token.
 func (c *compat) vllm(good *Goodput) {
 	var e2e, ttft, tpot []float64
 	var itl sample
@@ -327,8 +328,8 @@ func (c *compat) guidellm() {
 	c.put("request_totals errored", float64(c.failed))
 }
 
-// inverse returns the smallest value of a sorted sample such that at least the share p of its n values is not greater.
-// This is the inverse of the empirical distribution function, without interpolation.
+// inverse returns the p-quantile of a sorted sample of n values by the inverse of the empirical distribution function,
+// without interpolation. The result is the smallest value v such that at least the share p of the values is ≤ v.
 func (s sample) inverse(n int64, p float64) float64 {
 	var below int64
 	for _, x := range s {

@@ -58,8 +58,8 @@ type Estimate struct {
 	Interval Interval  `json:"interval"`
 }
 
-// Repeated summarises the runs of one load. The spread of the runs is the run-to-run variation, which no single run can
-// show.
+// Repeated summarises the runs of one load. The spread over the runs is the run-to-run variation, which a single run
+// cannot show.
 func Repeated(runs []*Summary) []Estimate {
 	all := rates[:len(rates):len(rates)]
 	for _, l := range latencies {

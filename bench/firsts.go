@@ -14,8 +14,8 @@ import (
 type Firsts struct {
 	// Early and Late are the median TTFTs of the first and the last quarter of requests by send time. Queue is the
 	// median number of other requests waiting for a first token when the requests of the last quarter were sent. Grew
-	// means that Late is at least twice Early, that the probability of this by chance is below 1 % (Mann-Whitney), and
-	// that Queue is at least 2.
+	// is true if three conditions hold: Late is at least twice Early; a Mann-Whitney test rejects chance at the 1 %
+	// level; and Queue is at least 2.
 	Early float64 `json:"early_ns"`
 	Late  float64 `json:"late_ns"`
 	Queue float64 `json:"queue"`
@@ -33,8 +33,9 @@ type SlowFirsts struct {
 	TTFT     int64 `json:"ttft_ns"` // TTFT of the slowest request
 	From     int64 `json:"from_ns"` // send time of the first of the slow requests
 	To       int64 `json:"to_ns"`   // send time of the last of the slow requests
-	// The fields below are medians over the slow requests, and over all requests, of two quantities: the number of
-	// other requests waiting for a first token at the send time, and the number of uncached prompt tokens.
+	// The fields below are medians of two quantities: the number of other requests that were waiting for a first token
+	// at the send time, and the number of uncached prompt tokens. Each quantity has one median over the slow requests
+	// and one over all requests.
 	Waiting    float64 `json:"waiting"`
 	WaitingAll float64 `json:"waiting_all"`
 	Prompt     float64 `json:"prompt"`
@@ -74,8 +75,9 @@ func firsts(ok []*Record, t overlap) *Firsts {
 	return f
 }
 
-// waitingFirsts returns, for each request, the number of other requests waiting for a first token at its send time: the
-// requests sent so far, less those that already have a first token. sent is in order of send time.
+// waitingFirsts returns, for each request, the number of other requests waiting for a first token at the send time of
+// the request. This is the number of requests sent so far, minus the number of requests that already have a first
+// token. sent is in order of send time.
 func waitingFirsts(sent []*Record) []float64 {
 	came := make([]int64, len(sent))
 	for i, r := range sent {
@@ -92,9 +94,9 @@ func waitingFirsts(sent []*Record) []float64 {
 	return out
 }
 
-// slowFirsts describes the requests with the largest TTFTs, or returns nil if these are not unusually large. sent is in
-// order of send time. took holds each request's TTFT; queue holds the number of other requests waiting at its send
-// time.
+// slowFirsts describes the requests with the largest TTFTs. It returns nil if the largest TTFTs are not unusually
+// large. sent is in order of send time. took holds each request's TTFT; queue holds, for each request, the number of
+// other requests waiting at the send time of the request.
 func slowFirsts(sent []*Record, took, queue []float64) *SlowFirsts {
 	sorted := slices.Sorted(slices.Values(took))
 	p99 := metric.Quantile(sorted, 0.99)

@@ -12,21 +12,22 @@ type DecodeGap struct {
 	Decoding int // requests between their first and their last token at From
 }
 
-// severalTokens is the largest share of events with a token count other than one for which the events still show the
-// decode steps. Above that share they do not: a speculating server produces several tokens a step, and a server may
-// send the tokens of several steps at once.
+// severalTokens is the maximum share of events with a token count other than one. Above this share, events cannot be
+// matched to decode steps: a server with speculative decoding produces several tokens per step, and a server may send
+// the tokens of several steps in one event.
 const severalTokens = 0.25
 
-// tokenAnEvent reports whether each event of a request without token counts brings one token. This is assumed if the
-// number of tokens equals the number of events to within a twentieth.
+// tokenAnEvent reports whether each event of a request without token counts is assumed to carry one token. This is
+// assumed if the number of tokens differs from the number of events by at most a twentieth.
 func (r *Record) tokenAnEvent() bool {
 	off := len(r.Chunks) - r.OutputLen
 	return r.OutputFrom == FromServer && 20*max(off, -off) <= r.OutputLen
 }
 
-// DecodeGaps returns, in order, the times between decode steps that do not overlap any span of outside. A step counts
-// once, however many requests take part in it. A gap in which any request received its first token is left out because
-// it includes that request's prefill. DecodeGaps returns nil if the tokens do not show the steps.
+// DecodeGaps returns, in order, the times between decode steps. It omits gaps that overlap a span of outside. A step
+// counts once, regardless of the number of requests that take part in it. A gap in which any request received its first
+// token is omitted, because the gap includes that request's prefill. DecodeGaps returns nil if the steps cannot be
+// derived from the tokens.
 func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 	if run.AcceptLength() > 0 || run.Embedding() {
 		return nil
@@ -39,7 +40,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 		if r.First == Never {
 			continue
 		}
-		shared := map[*Chunk]bool{} // chunks read together with another one, so that their own times are unknown
+		shared := map[*Chunk]bool{} // chunks that were read together with another chunk, so their own times are unknown
 		for k := 1; k < len(r.Chunks); k++ {
 			if r.Chunks[k].Merged {
 				shared[&r.Chunks[k-1]], shared[&r.Chunks[k]] = true, true

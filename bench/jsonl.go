@@ -19,14 +19,14 @@ import (
 
 // LineOptions select the content of a line.
 type LineOptions struct {
-	// Python means that values without a JSON form are written as Python writes them: Infinity and NaN. Otherwise an
-	// infinite request rate is written as "inf", and every other such value as null.
+	// Python means that values without a JSON form are written in Python's notation: Infinity and NaN. If Python is
+	// false, an infinite request rate is written as "inf", and every other value without a JSON form as null.
 	Python  bool
 	Details bool // add the lists with one value per request
 	Cache   bool // add the key cache_report and the lists of cached tokens
 }
 
-// WriteJSONL writes one line in a single Write, so that a line appended to a file is complete or absent.
+// WriteJSONL writes one line with a single call of Write, so a line appended to a file is either complete or absent.
 func WriteJSONL(w io.Writer, s *Summary, run *Run, records []Record, o LineOptions) error {
 	l := line{python: o.Python, buf: []byte{'{'}}
 	l.arguments(run)
@@ -175,7 +175,7 @@ func (l *line) figures(s *Summary) {
 	rate("max_concurrent_requests", s.MaxConcurrent)
 }
 
-// goodput writes the keys of SGLang's --goodput. The values are null if too little of the run remains without its
+// goodput writes the keys of SGLang's --goodput. The values are null if too little of the run lies outside its
 // profiling window.
 func (l *line) goodput(s *Summary) {
 	g := s.Goodput
@@ -197,8 +197,8 @@ func (l *line) goodput(s *Summary) {
 	}
 }
 
-// window writes a key of stepscope's own. It describes the profiling windows, and gives the figures of the whole run.
-// The figures outside this key exclude the time that profiling windows touched.
+// window writes a key that SGLang's client does not have. The key describes the profiling windows and gives the figures
+// of the whole run. The figures outside this key exclude the touched time.
 func (l *line) window(w *Window) {
 	if w == nil {
 		return
@@ -282,8 +282,8 @@ func (l *line) details(records []Record, run *Run, cache bool) {
 	}
 }
 
-// FileName returns the default output file of SGLang's client. The file is in the current directory and is named after
-// the backend, the day and the load.
+// FileName returns the name of the default output file of SGLang's client. The file is in the current directory. Its
+// name consists of the backend, the day and the load.
 func FileName(run *Run, now time.Time) string {
 	day := now.Format("0102")
 	n, in, out := run.arg("num_prompts", 1000), run.arg("random_input_len", 1024), run.arg("random_output_len", 1024)

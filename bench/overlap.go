@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Window describes the time of a run that profiling windows touched (Run.Profiled), and holds the figures of the run
-// including that time. The Summary that contains the Window excludes it. docs/metrics.md has the rules.
+// Window describes the time of a run that profiling windows touched (Run.Profiled). It also holds the figures of the
+// whole run, which include the touched time. The figures of the Summary that contains the Window exclude the touched
+// time. docs/metrics.md has the rules.
 type Window struct {
 	Spans     []Span   `json:"spans"`            // touched time, in order, without overlaps
 	Touched   int      `json:"touched_requests"` // number of requests in progress during Spans
@@ -15,15 +16,14 @@ type Window struct {
 	Whole     *Summary `json:"whole"`            // the figures of the whole run, touched time included
 }
 
-// Rates in Window.Lacks stands for all figures per unit of time: rates, concurrency, peaks, the steady part and
-// goodput.
+// Rates in Window.Lacks means all figures per unit of time: rates, concurrency, peaks, the steady part and goodput.
 const Rates = "rates"
 
 // Good in Window.Lacks means that goodput is missing because too few requests were untouched, although rates have
 // values.
 const Good = "goodput"
 
-// Lacks reports whether a figure has no value because too little of the run remains without its profiling window.
+// Lacks reports whether a figure has no value because too little of the run lies outside its profiling window.
 func (s *Summary) Lacks(figure string) bool {
 	return s.Window != nil && slices.Contains(s.Window.Lacks, figure)
 }
@@ -42,7 +42,8 @@ func (s *Summary) Objectives() SLO {
 // Within returns the length of the touched part of s.
 func (w *Window) Within(s Span) int64 { return s.To - s.From - overlap(w.Spans).left(s.From, s.To) }
 
-// enough reports whether left, the untouched part of all, is at least half and therefore represents it.
+// enough reports whether left, the untouched part of all, is at least half of all. A smaller part would not be
+// representative.
 func enough[T int | int64](left, all T) bool { return 2*left >= all }
 
 // overlap is the touched time of a run, during which profiling disturbed the server. The spans are in order and
@@ -64,7 +65,8 @@ func (r *Run) overlap() (t overlap) {
 	return t
 }
 
-// Overlaps reports whether a profiling window touched any part of the period [from, to), in the run's time.
+// Overlaps reports whether a profiling window touched any part of the period [from, to). Both times count from the
+// start of the run.
 func (r *Run) Overlaps(from, to int64) bool { return r.overlap().over(from, to) }
 
 // over reports whether any part of the span was touched. The span may be a single moment (from = to).

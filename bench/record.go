@@ -16,10 +16,10 @@ type Record struct {
 
 	Scheduled int64 `json:"scheduled"` // planned send time
 	Released  int64 `json:"released"`  // --max-concurrency allowed the request to be sent
-	Connected int64 `json:"connected"` // connection established, or taken if it is reused
+	Connected int64 `json:"connected"` // connection established, or an idle one taken for reuse
 	Sent      int64 `json:"sent"`      // last byte of the request passed to the kernel; latencies count from here
 	Headers   int64 `json:"headers"`   // status line received
-	FirstAny  int64 `json:"first_any"` // first event, even one without text (a role)
+	FirstAny  int64 `json:"first_any"` // first event, even if it carries only a role
 	First     int64 `json:"first"`     // first event with text, reasoning included
 	Visible   int64 `json:"visible"`   // first event with text that is not reasoning
 	Last      int64 `json:"last"`      // last event with text
@@ -82,7 +82,7 @@ const (
 	Empty       Failure = "empty"        // status 200, but no token
 	ServerError Failure = "server_error" // an error event in a stream
 	Interrupted Failure = "interrupted"  // still in progress when the user ended the run
-	NotSent     Failure = "not_sent"     // not yet sent when the user ended the run; neither failure nor success
+	NotSent     Failure = "not_sent"     // not yet sent when the user ended the run; neither a failure nor a success
 )
 
 // OK reports whether the request succeeded.
@@ -118,16 +118,16 @@ type Run struct {
 	Duration  int64  `json:"duration"` // from the first send to the last end; excludes stopping a profiler
 	Stamps    Stamps `json:"stamps"`
 	Health    Health `json:"health"`
-	// Profiled is the time touched by profiling windows, one span for each, in order. A span begins just before the
-	// profiler is asked to start. If the window has a start step, the span begins at the last moment at which the
-	// server was known not to have reached that step. The span ends when all traces have been written, so it includes
-	// arming, recording and exporting. With several servers, the span begins with the first server and ends with the
-	// last one. If the time of writing is unknown, the span extends to the end of the load. A request or a gap between
-	// tokens is touched if it overlaps a span. Runs recorded by older versions have no span for windows whose length
-	// was given in steps.
+	// Profiled is the time touched by profiling windows, one span for each, in order. A span begins just before
+	// stepscope asks the profiler to start. If the window has a start step, the span begins at the last moment at which
+	// stepscope knew that the server had not reached that step. The span ends when all traces have been written. It
+	// therefore includes arming, recording and exporting. With several servers, the span begins with the first server
+	// and ends with the last one. If the time of writing is unknown, the span extends to the end of the load. A request
+	// or a gap between tokens is touched if it overlaps a span. Runs recorded by older versions have no span for
+	// windows whose length was given in steps.
 	Profiled []Span `json:"profiled,omitempty"`
 
-	// Args are the flags of the run as given; ServerInfo is the server's description of itself.
+	// Args are the flags of the run as the user gave them. ServerInfo is the server's description of itself.
 	Args       map[string]any `json:"args,omitempty"`
 	ServerInfo map[string]any `json:"server_info,omitempty"`
 }

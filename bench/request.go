@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// The methods below return latencies of one request, in ns. The second result is false if a moment that the latency
-// needs did not occur: a request without a token has no TTFT, rather than a TTFT of 0.
+// The methods below return latencies of one request, in ns. The second result is false if one of the moments that
+// define the latency did not occur. A request without a token, for example, has no TTFT, rather than a TTFT of 0.
 
 func since(at, from int64) (ns int64, ok bool) {
 	if at == Never || from == Never {
@@ -34,7 +34,7 @@ func (r *Record) TPOT() (float64, bool) {
 	return float64(e2e-ttft) / float64(r.OutputLen-1), true
 }
 
-// value is a latency defined for each request, as the time between two moments of the request.
+// value is a latency that has one value per request: the time between two moments of the request.
 type value struct {
 	of       func(*Record) (float64, bool)
 	to, from func(*Record) int64
@@ -107,7 +107,7 @@ func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 			tokens = -1
 		}
 		if !c.Text {
-			continue // its tokens count towards the next event with text
+			continue // the tokens of this event count towards the next event with text
 		}
 		if last != nil {
 			f(last, c, c.At-last.At, tokens)
@@ -116,10 +116,10 @@ func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 	}
 }
 
-// tokenGaps calls f for each event with text after the first, with the event's time to, its number of tokens n, and the
-// time from of the preceding event with tokens. The n tokens are taken to arrive at equal distances between from and
-// to. An event without new tokens is skipped, as in SGLang's client for /generate. An event with an unknown number of
-// tokens counts as guess tokens; if guess is 0, the event is left out.
+// tokenGaps calls f for each event with text after the first. The parameter to is the time of the event, n is its
+// number of tokens, and from is the time of the preceding event with tokens. The n tokens are assumed to arrive at
+// equal intervals between from and to. An event without new tokens is skipped, as in SGLang's client for /generate. An
+// event with an unknown number of tokens counts as guess tokens. If guess is 0, such an event is omitted.
 func (r *Record) tokenGaps(guess int, f func(from, to int64, n int64)) {
 	var from int64
 	have := false
@@ -140,8 +140,8 @@ func (r *Record) tokenGaps(guess int, f func(from, to int64, n int64)) {
 	})
 }
 
-// itls returns the gaps that SGLang's client records for the request, in ns: between tokens for SGLang's own API,
-// between events for all other APIs.
+// itls returns the gaps that SGLang's client records for the request, in ns. For SGLang's own API these are gaps
+// between tokens; for all other APIs they are gaps between events.
 func (r *Record) itls(native bool) []float64 {
 	out := []float64{}
 	if !native {
@@ -149,7 +149,7 @@ func (r *Record) itls(native bool) []float64 {
 		return out
 	}
 	r.tokenGaps(1, func(from, to, n int64) {
-		for range min(n, 1<<16) { // no server sends more tokens in one event, but a faulty one may claim to
+		for range min(n, 1<<16) { // a faulty server may claim more tokens in one event than any server sends
 			out = append(out, float64(to-from)/float64(n))
 		}
 	})
@@ -181,19 +181,20 @@ func (r *Run) Embedding() bool { return strings.HasSuffix(r.Backend, "-embedding
 func (r *Run) native() bool { return r.Backend == "sglang" || r.Backend == "sglang-native" }
 
 // dividesGaps reports whether SGLang's client divides the time between two events among the tokens of the second event.
-// It does so for SGLang's own API, and for the OpenAI API if the server uses speculative decoding.
+// SGLang's client does so for SGLang's own API. It also does so for the OpenAI API if the server uses speculative
+// decoding.
 func (r *Run) dividesGaps() bool {
 	return r.native() || r.AcceptLength() > 0 && (r.Backend == "sglang-oai" || r.Backend == "sglang-oai-chat")
 }
 
-// AcceptLength is the mean number of tokens per speculative step, as reported by the server; 0: unknown. It is known
-// only for SGLang servers.
+// AcceptLength is the mean number of tokens per speculative step, as reported by the server; 0: unknown. Only SGLang
+// servers report it.
 func (r *Run) AcceptLength() float64 {
 	if !strings.Contains(r.Backend, "sglang") {
 		return 0
 	}
 	info := r.ServerInfo
-	if decode, ok := first(info["decode"]); ok { // the reply of a balancer for PD disaggregation
+	if decode, ok := first(info["decode"]); ok { // the reply comes from a load balancer for PD disaggregation
 		info = decode
 	}
 	state, _ := first(info["internal_states"])

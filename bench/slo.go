@@ -27,7 +27,7 @@ func (o Objective) Metric() string {
 }
 
 // objectives are the latencies that can have a limit. A reply of one token has no TPOT and meets every TPOT limit, as
-// in SGLang's --goodput. If a request lacks any other latency, it misses the limit on that latency.
+// in SGLang's --goodput. A request that lacks any other latency misses the limit on that latency.
 var objectives = []struct {
 	key string
 	of  value
@@ -102,11 +102,12 @@ type Goodput struct {
 	// Met is the share of requests that met each objective, in the order of SLO.
 	Met    []float64 `json:"met"`
 	Judged int       `json:"judged"` // number of requests judged
-	Failed int       `json:"failed"` // failed requests among Judged, which miss every objective
-	Missed []Missed  `json:"missed"` // misses of successful requests, in the order of SLO
+	// number of failed requests (included in Judged); each counts as missing every objective
+	Failed int      `json:"failed"`
+	Missed []Missed `json:"missed"` // misses by successful requests, in the order of SLO
 }
 
-// Missed describes the successful requests that missed an objective.
+// Missed describes the successful requests that missed one objective.
 type Missed struct {
 	Requests int   `json:"requests"`
 	First    []int `json:"first"`    // indices of the first few requests that missed
@@ -163,7 +164,7 @@ func (s SLO) each(r *Record, met func(i int)) bool {
 	return all
 }
 
-// add counts the request if it misses the objective in one.
+// add counts the request if it misses one, which holds a single objective.
 func (m *Missed) add(r *Record, one SLO) {
 	if one.Meets(r) {
 		return
@@ -181,8 +182,9 @@ func (m *Missed) add(r *Record, one SLO) {
 	}
 }
 
-// goodput judges the untouched requests. If some requests were touched, the rate of good requests is the share of good
-// requests among the untouched ones, times the rate at which requests ended during the untouched time.
+// goodput judges the untouched requests. If some requests were touched, the rate of good requests is a product of two
+// factors: the share of good requests among the untouched requests, and the rate at which requests ended during the
+// untouched time.
 func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) *Goodput {
 	requests, ended := 0, 0
 	for i := range records {

@@ -13,15 +13,15 @@ import (
 type Stats struct {
 	N      int64   `json:"n"`
 	Mean   float64 `json:"mean_ns"`
-	Std    float64 `json:"std_ns"` // population standard deviation, as numpy.std
+	Std    float64 `json:"std_ns"` // population standard deviation, as in numpy.std
 	Min    float64 `json:"min_ns"`
 	Median float64 `json:"median_ns"`
-	P90    float64 `json:"p90_ns"` // with linear interpolation, as numpy.percentile
+	P90    float64 `json:"p90_ns"` // with linear interpolation, as in numpy.percentile
 	P95    float64 `json:"p95_ns"`
 	P99    float64 `json:"p99_ns"`
 	Max    float64 `json:"max_ns"`
 	// MedianIn and P99In are confidence intervals of the median and of the 99th percentile. Their Level is 0 if there
-	// are too few samples, or if the samples depend on each other (as the gaps of one request do).
+	// are too few samples, or if the samples depend on each other, such as the gaps of one request.
 	MedianIn Interval `json:"median_interval"`
 	P99In    Interval `json:"p99_interval"`
 }
@@ -35,8 +35,8 @@ type Interval struct {
 
 const level = 0.95 // confidence level of all intervals
 
-// sample is a list of weighted values. An event with 10 tokens adds 10 equal gaps as one entry of weight 10, so a
-// broken server that claims 10⁹ tokens cannot exhaust memory.
+// sample is a list of weighted values. An event with 10 tokens adds 10 equal gaps as one entry of weight 10. A broken
+// server that claims 10⁹ tokens therefore cannot exhaust memory.
 type sample []weighted
 
 type weighted struct {
@@ -82,11 +82,11 @@ func (s sample) stats() Stats {
 	return out
 }
 
-// quantiles returns the quantiles ps, which must ascend, of a sorted sample with a total weight of n. They are of type
-// 7 of Hyndman and Fan, like metric.Quantile.
+// quantiles returns the quantiles ps, which must ascend, of a sorted sample with a total weight of n. The definition is
+// type 7 of Hyndman and Fan, as in metric.Quantile.
 func (s sample) quantiles(n int64, ps ...float64) []float64 {
 	out := make([]float64, len(ps))
-	i, below := 0, int64(0) // s[i] represents the values at the positions from below on
+	i, below := 0, int64(0) // s[i] represents the values at positions from below onwards
 	for k, p := range ps {
 		at := p * float64(n-1)
 		lo := int64(at)
@@ -146,9 +146,9 @@ func meanInterval(v []float64) (mean float64, in Interval) {
 	return mean, Interval{Lo: mean - half, Hi: mean + half, Level: level}
 }
 
-// studentT returns the value that Student's t with df degrees of freedom exceeds in magnitude with probability 1 −
-// level. The probability within ±t is a finite series (Abramowitz and Stegun 26.7.3, 26.7.4) and increases with t, so
-// studentT searches for t.
+// studentT returns the value t such that the magnitude of a Student's t variable with df degrees of freedom exceeds t
+// with probability 1 − level. The probability within ±t is a finite series (Abramowitz and Stegun 26.7.3, 26.7.4). This
+// probability increases with t, so studentT finds t by a search.
 func studentT(df int) float64 {
 	within := func(t float64) float64 {
 		theta := math.Atan(t / math.Sqrt(float64(df)))

@@ -6,7 +6,7 @@ import (
 )
 
 // Summary holds the figures of a run. docs/formats/bench.md describes its JSON form, and docs/metrics.md has the
-// formulas. Latencies are those of successful requests, in ns. Summaries are computed from records, never from other
+// formulas. Latencies are those of successful requests, in ns. A Summary is computed from records, never from other
 // summaries.
 type Summary struct {
 	Format    int    `json:"format"` // 1
@@ -34,17 +34,18 @@ type Summary struct {
 	E2E           Stats   `json:"e2e"`
 	TTFT          Stats   `json:"ttft"`
 	TPOT          Stats   `json:"tpot"`
-	ITL           Stats   `json:"itl"` // over all requests; between tokens for /generate, between events for other APIs
+	// gaps between tokens for /generate, between events for other APIs; over all requests
+	ITL Stats `json:"itl"`
 
 	// The fields below are times spent waiting in the client, and latencies that include this wait.
-	Gate          Stats `json:"client_queue"` // released − scheduled: the delay caused by --max-concurrency
-	Late          Stats `json:"send_delay"`   // sent − released: the client's delay, including connecting
+	Gate          Stats `json:"client_queue"` // released − scheduled: delay caused by --max-concurrency
+	Late          Stats `json:"send_delay"`   // sent − released: delay in the client, including connecting
 	TTFTScheduled Stats `json:"ttft_scheduled"`
 	E2EScheduled  Stats `json:"e2e_scheduled"`
 
 	// The fields below are times before, between and after the tokens.
 	Headers     Stats `json:"headers"`      // sent to status line
-	FirstEvent  Stats `json:"first_event"`  // sent to first event, even a role
+	FirstEvent  Stats `json:"first_event"`  // sent to first event, even if it carries only a role
 	TTFTVisible Stats `json:"ttft_visible"` // sent to first text that is not reasoning
 	StreamClose Stats `json:"stream_close"` // last token to last byte
 	ChunkGap    Stats `json:"chunk_gap"`    // between events with text, as received
@@ -82,7 +83,7 @@ type Options struct {
 }
 
 // Summarize computes all figures of a run. Only the figures in Window.Whole include the time touched by profiling
-// windows. Window is nil if there were no such windows.
+// windows. Window is nil if there were no profiling windows.
 func Summarize(records []Record, run *Run, o Options) *Summary {
 	all := len(records)
 	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Failure == NotSent })
@@ -128,7 +129,7 @@ func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t
 	return untouched
 }
 
-// underWay returns the span of each request, the earliest start and the latest end.
+// underWay returns the span of each request, and the earliest start and the latest end of all spans.
 func underWay(records []Record) (spans []Span, from, to int64) {
 	for i := range records {
 		if r := &records[i]; r.Sent != Never && r.Done >= r.Sent {
@@ -142,8 +143,8 @@ func underWay(records []Record) (spans []Span, from, to int64) {
 	return spans, from, to
 }
 
-// rates divides the counts of the untouched time by its length: requests and their prompt tokens count at the end of
-// the request, output tokens when they arrived.
+// rates divides the counts of the untouched time by the length of that time. A request and its prompt tokens count at
+// the end of the request. Output tokens count at their arrival.
 func (s *Summary) rates(ok []*Record, seconds float64, t overlap) {
 	if seconds <= 0 {
 		return
@@ -213,8 +214,8 @@ func (s *Summary) count(ok []*Record) {
 	s.TextTokens = s.InputTokens - s.VisionTokens
 }
 
-// times returns all latencies with their JSON names. of is unset for gaps: they are pooled over requests, so a request
-// has no single value.
+// times returns all latencies with their JSON names. The field of is unset for gaps, because gaps are pooled over
+// requests and a request has no single value.
 func (s *Summary) times() []struct {
 	name string
 	to   *Stats
@@ -293,7 +294,7 @@ func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 	}
 	if run.dividesGaps() {
 		s.ITL = s.TokenGap
-		if s.UnknownEvents > 0 { // SGLang counts them as one token
+		if s.UnknownEvents > 0 { // SGLang counts such an event as one token
 			token = token[:0]
 			for _, r := range ok {
 				r.tokenGaps(1, each)

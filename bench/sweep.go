@@ -11,14 +11,14 @@ import (
 // maxBuckets limits the cost of processing an invalid time. 10⁷ seconds are 115 days.
 const maxBuckets = 10_000_000
 
-// change is a moment at which the number of requests in progress changes, and the new number.
+// change holds a moment at which the number of requests in progress changes, and the new number of requests.
 type change struct {
 	at      int64
 	running int
 }
 
-// running returns the number of spans in progress over time. At equal times, ends precede starts, and all ends and
-// starts together form one change.
+// running returns the number of spans in progress over time. At equal times, ends precede starts. All ends and starts
+// at one time form a single change.
 func running(spans []Span) []change {
 	starts, ends := make([]int64, len(spans)), make([]int64, len(spans))
 	for i, s := range spans {
@@ -54,15 +54,16 @@ func peakOf(c []change, t overlap) int {
 	return most
 }
 
-// Steady is the part of a run at its full load level. Both ends of the run are trimmed by time, at moments when tokens
-// arrived, rather than by a number of requests.
+// Steady is the part of a run at its full load level. Both ends of the run are trimmed at moments when tokens arrived,
+// rather than by a number of requests.
 //
 // The level is the number of requests in decode (between their first and their last token) such that half of all decode
-// time was spent at that number or below. The level is weighted by request-seconds, so that a long final phase with few
-// requests does not lower it. The steady window runs from the first to the last moment at which the number of requests
-// in decode is at least 90 % of the level. If all requests arrive at once, this is the time of the full batch; in a
-// closed loop, the time at the concurrency limit; in an open loop, the time between the ramps. If hardly any reply has
-// two events (no streaming, embeddings), requests in progress replace those in decode.
+// time was spent at that number or below. The level is weighted by request-seconds, so a long final phase with few
+// requests does not lower the level. The steady window runs from the first to the last moment at which the number of
+// requests in decode is at least 90 % of the level. If all requests arrive at once, the steady window is the time of
+// the full batch. In a closed loop it is the time at the concurrency limit. In an open loop it is the time between the
+// ramps. If hardly any reply has two events, as without streaming or with embeddings, the level counts requests in
+// progress instead of requests in decode.
 type Steady struct {
 	Span
 	Level    int     `json:"level"`    // requests in decode
@@ -73,7 +74,7 @@ type Steady struct {
 	RequestRate float64 `json:"requests_per_s"`
 	OutputRate  float64 `json:"output_tokens_per_s"`
 	Running     float64 `json:"running"` // mean number of requests in progress
-	// TTFT covers the requests sent in the window, and so excludes the initial burst.
+	// TTFT covers the requests sent in the window. It therefore excludes the initial burst.
 	TTFT Stats `json:"ttft"`
 	TPOT Stats `json:"tpot"`
 	E2E  Stats `json:"e2e"`
@@ -188,7 +189,8 @@ func eachToken(r *Record, f func(at int64, n float64)) {
 	}
 }
 
-// peakRate returns the maximum number of tokens in any second, where seconds end at multiples of 10 ms after from.
+// peakRate returns the maximum number of tokens in any one second. The seconds considered end at multiples of 10 ms
+// after from.
 func peakRate(records []*Record, from, to int64, t overlap) (most float64) {
 	eachSecond(records, from, to, func(begin, end int64, tokens float64) {
 		if !t.over(begin, end) {
@@ -201,8 +203,8 @@ func peakRate(records []*Record, from, to int64, t overlap) (most float64) {
 // secondStep is the distance between successive sliding seconds, in ns.
 const secondStep = int64(10_000_000)
 
-// eachSecond calls f for each second between from and to, moving on by 10 ms each time, with the tokens received in
-// that second.
+// eachSecond calls f for each sliding second between from and to. Successive seconds are 10 ms apart. f receives the
+// number of tokens received in the second.
 func eachSecond(records []*Record, from, to int64, f func(begin, end int64, tokens float64)) {
 	if to <= from || (to-from)/secondStep >= maxBuckets {
 		return
@@ -275,7 +277,8 @@ func buckets(records []*Record, native bool, t overlap) (tokens float64, request
 	return tokens, requests
 }
 
-// spread distributes n tokens over the seconds. The tokens are at equal distances after time a, the last one at time b.
+// spread distributes n tokens over the seconds. The tokens follow time a at equal intervals; the last token is at time
+// b.
 func spread(a, b float64, n int64, add func(second int, n float64)) {
 	first, last := int(math.Floor(a)), int(math.Floor(b))
 	if first == last || b <= a {
@@ -284,7 +287,7 @@ func spread(a, b float64, n int64, add func(second int, n float64)) {
 	}
 	var before float64
 	for s := first; s < last; s++ {
-		// Count the tokens before the end of second s, which are those k with a + k·(b−a)/n < s + 1.
+		// Count the tokens before the end of second s: all tokens k with a + k·(b−a)/n < s + 1.
 		upTo := math.Ceil((float64(s+1)-a)/(b-a)*float64(n)) - 1
 		add(s, upTo-before)
 		before = upTo

@@ -2,12 +2,12 @@ package bench
 
 import "math"
 
-// Timeline holds figures of a run, or of a part of it, in equal time bins, for plots.
+// Timeline holds figures of a run, or of a part of a run, in equal time bins, for plots.
 type Timeline struct {
 	From    int64     `json:"from_ns"` // start of the first bin, in the run's time
 	Bin     int64     `json:"bin_ns"`  // length of a bin
 	Tokens  []float64 `json:"tokens"`  // tokens received in the bin
-	Busiest []float64 `json:"busiest"` // maximum number of tokens in any one second that ended in the bin
+	Busiest []float64 `json:"busiest"` // maximum number of tokens in any sliding second that ended in the bin
 	Running []float64 `json:"running"`
 	Most    []int     `json:"most"`   // maximum number of requests in progress
 	Decode  []float64 `json:"decode"` // mean number of requests between first and last token
@@ -24,7 +24,7 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 	return PartTimeline(records, run, Span{0, end}, n)
 }
 
-// PartTimeline divides a part of a run in the same way. The bins begin at multiples of their length.
+// PartTimeline divides a part of a run in the same way as NewTimeline. The bins begin at multiples of their length.
 func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	t := &Timeline{Bin: 1_000_000}
 	part.To = max(part.From, part.To)
@@ -67,7 +67,7 @@ func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 		if i+1 < len(changes) {
 			until = min(until, changes[i+1].at-1)
 		}
-		if until = max(until, c.at); until < t.From || c.at >= end { // the change may last no time at all
+		if until = max(until, c.at); until < t.From || c.at >= end { // a change may have no duration
 			continue
 		}
 		for k := (max(c.at, t.From) - t.From) / t.Bin; k <= (until-t.From)/t.Bin; k++ {
@@ -94,8 +94,8 @@ func (t *Timeline) bin(at int64) (k int64, ok bool) {
 	return k, at >= t.From && k < int64(len(t.Tokens))
 }
 
-// cover adds to each bin the share of the bin that the span covers. The cost over all requests is at most requests ×
-// bins, which is acceptable because bins are few.
+// cover adds to each bin the share of the bin that the span covers. Over all requests the cost is at most requests ×
+// bins. This is acceptable because the number of bins is small.
 func (t *Timeline) cover(into []float64, from, to int64) {
 	from, to = from-t.From, to-t.From
 	for k := max(from, 0) / t.Bin; k < int64(len(into)) && k*t.Bin < to; k++ {
@@ -112,7 +112,7 @@ type Distribution struct {
 }
 
 // Distributions returns SGLang's four latencies, excluding the time touched by profiling windows. Shares are dense in
-// the tail: the step from 0 to 90 %, from 90 to 99 %, and so on, is divided into the same number of parts each time.
+// the tail: each of the intervals from 0 to 90 %, from 90 to 99 %, and so on is divided into the same number of parts.
 // The tail ends at a single sample.
 func Distributions(records []Record, run *Run) []Distribution {
 	ok, _ := successes(records, run.Embedding())

@@ -38,7 +38,8 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 	}
 	x, y := a.load.Runs[0].Run, b.load.Runs[0].Run
 	add := func(what string, u, v any, refuses bool) {
-		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" { // older versions did not record some
+		// older versions did not record some of these settings
+		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" {
 			out = append(out, Unlike{what, u, v, refuses, ofLoad})
 		}
 	}
@@ -80,13 +81,13 @@ func (h *half) mean(of func(*Summary) int) float64 {
 	return sum / max(n, 1)
 }
 
-// cachedAlike is the largest difference between comparable loads in the share of prompt tokens found in the cache.
-// Cached tokens need no prefill, so a run and its repetition on the same server, which finds the prompts cached, are
-// not comparable.
+// cachedAlike is the maximum difference between comparable loads in the share of prompt tokens found in the cache.
+// Cached tokens need no prefill. If a run is repeated on the same server, the repetition finds the prompts in the cache
+// and is not comparable with the first run.
 const cachedAlike = 0.1
 
-// cached returns the share of prompt tokens found in the cache, as the mean over the runs that report it, or 0 if no
-// run does.
+// cached returns the share of prompt tokens found in the cache, as the mean over the runs that report this share. If no
+// run reports it, cached returns 0.
 func (h *half) cached() float64 {
 	var shares []float64
 	for _, s := range h.summaries {
@@ -111,7 +112,7 @@ func keys(a, b map[string]any) (out []string) {
 	return out
 }
 
-// passing lists server properties that are not settings, because they change whenever the server starts.
+// passing lists server properties that are not settings, because their values change at every start of the server.
 var passing = map[string]bool{
 	"host": true, "port": true, "nccl_port": true, "dist_init_addr": true, "status": true, "random_seed": true, "node_rank": true,
 	"max_total_num_tokens": true, "max_req_input_len": true, "base_gpu_id": true, "disaggregation_bootstrap_port": true, "uptime": true, "api_key": true, "admin_api_key": true,
@@ -137,7 +138,7 @@ func UnlikeServers(a, b map[string]any) (out []Unlike) {
 	return out
 }
 
-// setting returns a value as text. ok is false for composite values, which describe state rather than settings.
+// setting returns a value as text. For composite values, which describe state rather than settings, ok is false.
 func setting(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case nil:

@@ -19,8 +19,8 @@ var names = map[string]string{
 	"total_latency": "total latency", "overall_throughput": "tokens/s", "input_throughput": "prompt tokens/s", "total_throughput": "all tokens/s",
 }
 
-// Name returns the human-readable name of the figure. It does not say median for figures of batches, since all of them
-// are medians.
+// Name returns the human-readable name of the figure. For figures of batches, the name omits the word median, because
+// all of these figures are medians.
 func (d *Diff) Name() string {
 	name := cmp.Or(names[d.Metric], d.Metric)
 	if d.Figure == "mean" || d.Batch != "" {
@@ -29,8 +29,8 @@ func (d *Diff) Name() string {
 	return name + ", " + d.Figure
 }
 
-// LimitNames returns the figures that limits may name, either for loads or for batches. A latency without a figure
-// means its median.
+// LimitNames returns the figures that limits may name, either for loads or for batches. The bare name of a latency
+// means the median of that latency.
 func LimitNames(batches bool) (out []string) {
 	if batches {
 		return []string{"prefill_latency", "prefill_throughput", "decode_latency", "decode_throughput", "total_latency", "overall_throughput",
@@ -58,8 +58,8 @@ func (d *Diff) limited(l gate.Limit) bool {
 	return d.Batch != "" || d.Figure == "mean" || d.Figure == cmp.Or(figure, "median")
 }
 
-// hold applies a limit to the rows it names. As with the limit on all figures, only significant changes count, except
-// that for batches measured too rarely for a test, any change counts.
+// hold applies a limit to the rows that the limit names. As with the limit on all figures, only significant changes
+// count. If batches were measured too rarely for a test, however, any change counts.
 func (c *Comparison) hold(l gate.Limit) {
 	there, why := false, ""
 	for i := range c.Rows {
@@ -166,7 +166,7 @@ func main(d *Diff) bool {
 	return i >= 0 && i < 4 && d.Figure != "p99"
 }
 
-// told describes some of the rows, with both values.
+// told describes some of the rows, with the values of A and B.
 func told(rows []*Diff) string {
 	at := func(d *Diff) int {
 		if i := slices.Index(telling, d.Metric); i >= 0 {

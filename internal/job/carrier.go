@@ -19,7 +19,7 @@ type Carrier interface {
 	// Command returns the command that runs a task on the task's node. The task runs in the job's container if the job
 	// has a container and t.Inside is set. Command does not start the task.
 	Command(t *Task) (*exec.Cmd, error)
-	// Signal sends TERM or KILL to all processes of a running task.
+	// Signal sends the signal TERM or KILL to all processes of a running task.
 	Signal(ctx context.Context, t *Task, sig syscall.Signal) error
 	// Lost returns the nodes that are no longer available, each with the reason.
 	Lost(ctx context.Context) map[string]string
@@ -30,7 +30,7 @@ type Carrier interface {
 // Node is a machine of a job.
 type Node struct {
 	Name string `json:"name"`
-	Addr string `json:"addr"` // address at which the other nodes reach this one
+	Addr string `json:"addr"` // address at which the other nodes reach this node
 }
 
 // Task is a program on one node.
@@ -55,7 +55,7 @@ type Proc struct {
 }
 
 // outlet writes stdout and stderr of a program to one file. If the file cannot be written, for example because the disk
-// is full, the program continues and its further output is lost.
+// is full, the program continues and the rest of its output is lost.
 type outlet struct {
 	mu  sync.Mutex
 	w   io.Writer
@@ -112,7 +112,7 @@ func start(c Carrier, t *Task, output string, watch io.Writer) (*Proc, error) {
 }
 
 // launch starts a program from an OS thread that lives as long as the program. The kernel treats that thread as the
-// parent; see apart. When the program has ended, ended receives its error once.
+// parent; see apart. When the program has ended, launch sends the program's error to ended once.
 func launch(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, end := make(chan error), make(chan error, 1)
 	go func() {
@@ -136,8 +136,8 @@ func (p *Proc) ended() bool {
 	}
 }
 
-// ends asks a task to end and reports whether the task ends within grace. It retries if the signal cannot be sent,
-// since Slurm's controller may be busy.
+// ends asks a task to end and reports whether the task ends within grace. If the signal cannot be sent, ends retries,
+// because Slurm's controller may be busy.
 func (p *Proc) ends(ctx context.Context, c Carrier, grace time.Duration) bool {
 	late, tell := time.After(grace), time.After(0)
 	for {
@@ -161,7 +161,8 @@ const tellAgain = 5 * time.Second
 // sweepGrace is the time that the children of a program may run after the program has ended.
 const sweepGrace = 10 * time.Second
 
-// stop ends tasks with TERM, and with KILL after the grace period. It returns the tasks that had to be killed.
+// stop ends tasks with TERM. Tasks that are still running after the grace period are ended with KILL. stop returns the
+// tasks that had to be killed.
 func stop(ctx context.Context, c Carrier, procs []*Proc, grace time.Duration) (killed []*Proc) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex

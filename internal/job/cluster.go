@@ -28,8 +28,8 @@ func Allocated(ctx context.Context) (names []string, err error) {
 	return slurm.Hostnames(ctx, list)
 }
 
-// NewCluster returns a Cluster of the named nodes of this process's allocation. It returns an error if the plan needs
-// more nodes than names lists.
+// NewCluster returns a Cluster of the named nodes of this process's allocation. If the plan needs more nodes than names
+// lists, it returns an error.
 func NewCluster(names []string, p *Plan, dir string) (*Cluster, error) {
 	id, _ := slurm.Allocation()
 	if len(names) < p.Nodes {
@@ -53,7 +53,7 @@ func (c *Cluster) Command(t *Task) (*exec.Cmd, error) {
 	s := c.plan.step(t, c.nodes[t.Node].Name, c.dir)
 	cmd := s.Command(context.Background(), c.plan.wrap(t)...)
 	cmd.Cancel = nil
-	cmd.SysProcAttr = apart() // Ctrl-C must not reach srun: a signal that ends srun kills its step
+	cmd.SysProcAttr = apart() // Ctrl-C must not reach srun: a signal that ends srun kills the step
 	return cmd, nil
 }
 
@@ -77,7 +77,7 @@ func (p *Plan) step(t *Task, node, dir string) *slurm.Step {
 	return s
 }
 
-// container returns the container flags of srun, which the pyxis plugin defines.
+// container returns srun's container flags. These flags are defined by the pyxis plugin.
 func (p *Plan) container(dir string) []string {
 	mounts := append([]string{dir + ":/logs", dir + ":" + dir}, p.Mounts...)
 	return []string{"--container-image=" + p.Image, "--no-container-entrypoint", "--no-container-mount-home", "--container-mounts=" + strings.Join(mounts, ",")}

@@ -6,15 +6,16 @@ import (
 	"sync"
 )
 
-// Deal runs len(wants) jobs in order, at most parallel of them at a time. While a job runs, it has a seat, an index
-// from 0 that no other running job has. It also has wants[i] of the nodes, or all nodes if it wants more than there
-// are. If nodes is empty, no nodes are assigned. When ctx ends, Deal starts no further job. Deal returns when all
-// started jobs have ended.
+// Deal runs len(wants) jobs in order, at most parallel of them at a time. While a job runs, it has a seat: an index
+// from 0 that no other running job has. Job i is also assigned wants[i] of the nodes, or all nodes if wants[i] exceeds
+// their number. If nodes is empty, no nodes are assigned. When ctx ends, Deal starts no further job. Deal returns when
+// all started jobs have ended.
 func Deal(ctx context.Context, wants []int, parallel int, nodes []string, do func(i, seat int, nodes []string)) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	freed := sync.NewCond(&mu)
-	defer context.AfterFunc(ctx, func() { // lock, so that no waiter between check and Wait misses the broadcast
+	// lock, so that a waiter that has checked ctx but not yet called Wait does not miss the broadcast
+	defer context.AfterFunc(ctx, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		freed.Broadcast()

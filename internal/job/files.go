@@ -51,7 +51,7 @@ func scalar(v any) string {
 	case float64:
 		number, exponent, small := strings.Cut(strconv.FormatFloat(v, 'g', -1, 64), "e")
 		if !strings.Contains(number, ".") {
-			number += ".0" // otherwise YAML reads an integer or, with an exponent, a string
+			number += ".0" // otherwise YAML reads the number as an integer or, if it has an exponent, as a string
 		}
 		if small {
 			number += "e" + exponent
@@ -95,8 +95,8 @@ func (y *yamlText) environments(j *spec.Job) {
 	}
 }
 
-// Config returns the text of the effective job file: defaults are filled in, aliases are resolved, and the sweep
-// section is removed.
+// Config returns the text of the effective job file. In this text, defaults are filled in, aliases are resolved, and
+// the sweep section is removed.
 func Config(j *spec.Job) string {
 	y := &yamlText{}
 	y.line("name", j.Name)
@@ -178,7 +178,8 @@ func Engine(j *spec.Job) string {
 }
 
 // files writes the effective configuration, the engine flags and srtctl's metadata to the directory of the job.
-// Environment variables may contain tokens, so only the user can read the effective configuration and the engine flags.
+// Environment variables may contain tokens, so the files with the effective configuration and the engine flags are
+// readable only by the user.
 func (r *Run) files() error {
 	j := r.plan.Job
 	for name, text := range map[string]string{"config.yaml": Config(j), engineFile: Engine(j)} {

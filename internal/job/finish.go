@@ -73,8 +73,9 @@ func (r *Run) reports(ph *Phase) (there []string) {
 	return there
 }
 
-// traces merges the traces of a phase's window. It returns the paths to analyze: the run of the phase's load if there
-// is one, since its request records help to explain slow requests, or else the trace files that the server wrote.
+// traces merges the traces of a phase's window and returns the paths to analyze. If the phase's load has a run, the
+// path is that of the run, because its request records help to explain slow requests. Otherwise the paths are those of
+// the trace files that the server wrote.
 func (r *Run) traces(ctx context.Context, ph *Phase) []string {
 	dir := filepath.Join(r.dir, "profiles", string(ph.Role))
 	if err := flatten(dir); err != nil && !os.IsNotExist(err) {
@@ -124,7 +125,7 @@ func (r *Run) empty(ph *Phase) {
 	r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of profiling.%s are set and keep the server busy until stop_step; see profile_%s.out", ph.Role, ph.Role)
 }
 
-// advise adds advice to the state. If the job failed, it adds none, since the failure must be fixed first.
+// advise adds advice to the state. If the job failed, advise adds nothing, because the failure must be fixed first.
 func (r *Run) advise(format string, args ...any) {
 	if r.state.Failure != nil {
 		return
@@ -139,7 +140,8 @@ func (r *Run) program(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &both, &both, r.dir
 	err := cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 3 {
-		err = nil // the command is done, but data are missing: the command and the check of the files report this
+		// the command has finished, but data are missing: the command itself and the check of the files report this
+		err = nil
 	}
 	return both.Bytes(), err
 }

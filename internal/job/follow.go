@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Files through which a job and the process that submitted it find each other. submitted holds a token, which the job
-// can read only if the job and the submitting process see the same directory. attended is touched repeatedly while the
-// job is followed on its first node.
+// Files through which a job and the process that submitted the job find each other. The file submitted holds a token.
+// The job can read this token only if the job and the submitting process see the same directory. The file attended is
+// touched repeatedly while the job is followed on its first node.
 const (
 	submitted = ".submitted"
 	attended  = ".attended"
@@ -27,11 +27,11 @@ const (
 
 	look       = 500 * time.Millisecond
 	fresh      = 15 * time.Second // age of attended above which the job counts as no longer followed
-	attendLook = time.Minute      // how long a job waits for its follower to start
+	attendLook = time.Minute      // time that a job waits for its follower to start
 )
 
-// Shared reports whether dir is the same directory that the submitting process sees. Shared first creates a file: a
-// network file system then queries its server again, instead of using a cached negative lookup.
+// Shared reports whether dir is the same directory that the submitting process sees. Shared first creates a file, so
+// that a network file system queries its server again instead of using a cached negative lookup.
 func Shared(dir, token string) bool {
 	if f, err := os.CreateTemp(dir, ".look-"); err == nil {
 		f.Close()
@@ -42,8 +42,8 @@ func Shared(dir, token string) bool {
 }
 
 // Attend follows a job on the job's first node. It copies the job's log to log. When the job has ended, Attend copies
-// all files of the job to out. If the caller sees the same directory, Attend writes only a line that says this, and
-// returns.
+// all files of the job to out. If the caller sees the same directory as the job, Attend writes only a line that says
+// so, and returns.
 func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
 	if Shared(dir, token) {
 		_, err := io.WriteString(out, "shared\n")
@@ -64,7 +64,7 @@ func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
 		if err == nil && s.Stage.Ended() {
 			done := make(chan struct{})
 			defer close(done)
-			go func() { // touches attended until Attend returns, since packing may take long
+			go func() { // touch attended until Attend returns, because packing may take long
 				for {
 					select {
 					case <-done:
@@ -121,8 +121,8 @@ func (t *tail) copy(w io.Writer) {
 	}
 }
 
-// Output returns the name of the output file of the job or of one of its tasks. who is the name of a file, or a part of
-// it; in the latter case Output returns the first file whose name contains who.
+// Output returns the name of the output file of the job or of one of its tasks. The parameter who is the name of a file
+// or a part of a name. If who is only a part, Output returns the first file whose name contains who.
 func (s *State) Output(who string) (string, error) {
 	files, _ := filepath.Glob(filepath.Join(s.Dir, "*.out"))
 	names := make([]string, len(files))
@@ -150,8 +150,8 @@ func Token(dir string) string {
 	return string(text)
 }
 
-// Follow copies a file from the local directory of a job to log. It returns when the job has ended, or when over
-// reports that the job must have ended.
+// Follow copies a file from the local directory of a job to log. It returns when the job has ended, or when the
+// function over reports that the job must have ended.
 func Follow(ctx context.Context, dir, name string, log io.Writer, over func() bool) (*State, error) {
 	t := tail{path: filepath.Join(dir, name)}
 	for n := 0; ; n++ {
@@ -179,7 +179,7 @@ func Follow(ctx context.Context, dir, name string, log io.Writer, over func() bo
 
 var errGone = errors.New("the process that ran the job is gone")
 
-// Jobs returns the states of all jobs in a directory of jobs, including the jobs of sweeps. The newest job comes first.
+// Jobs returns the states of all jobs below root, including the jobs of sweeps. The newest job comes first.
 func Jobs(root string) ([]*State, error) {
 	if _, err := os.ReadDir(root); err != nil && !os.IsNotExist(err) {
 		return nil, err
@@ -199,10 +199,10 @@ func Jobs(root string) ([]*State, error) {
 	return out, nil
 }
 
-// Find returns the state of a job. ref is the id or the directory of the job; "" means the newest job.
+// Find returns the state of a job. The parameter ref is the id or the directory of the job; "" means the newest job.
 func Find(root, ref string) (*State, error) {
 	if s, err := Read(ref); ref != "" && err == nil {
-		s.Dir, err = filepath.Abs(ref) // absolute, since other nodes may use the path too
+		s.Dir, err = filepath.Abs(ref) // make the path absolute, because other nodes may use it too
 		return s, err
 	}
 	all, err := Jobs(root)

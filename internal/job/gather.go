@@ -19,8 +19,8 @@ import (
 // gatherLimit is the timeout for transferring the files of one node.
 const gatherLimit = time.Hour
 
-// last is the name of the last entry of a pack. The entry holds the number of files before it. A truncated stream lacks
-// this entry.
+// last is the name of the last entry of a pack. The entry holds the number of files that precede the entry. A truncated
+// stream lacks this entry.
 const last = ".last"
 
 // Pack writes a directory as a tar stream. If parts are named, Pack writes only those parts of the directory that
@@ -74,7 +74,7 @@ func packTree(tw *tar.Writer, dir, top string, n *int) error {
 			return err
 		}
 		*n++
-		_, err = io.CopyN(tw, f, info.Size()) // data that are appended while packing are left out
+		_, err = io.CopyN(tw, f, info.Size()) // omit data that are appended while packing
 		return err
 	})
 }
@@ -120,8 +120,8 @@ func Unpack(dir string, r io.Reader) (n int, err error) {
 	}
 }
 
-// gather copies files to the job's directory on this machine from all nodes that do not share the directory. The files
-// are sent through steps of the job.
+// gather copies files to the job's directory on this machine. It copies them from all nodes that do not share the
+// directory, through steps of the job.
 func (r *Run) gather(ctx context.Context) error {
 	return everywhere(r.c, func(i int) error {
 		if r.here == nil || r.here[i].Addr == "" || r.here[i].Shared {
@@ -153,7 +153,7 @@ func (r *Run) gather(ctx context.Context) error {
 	})
 }
 
-// flatten moves the traces from the subdirectory of each window to dir, where srtctl puts traces.
+// flatten moves the traces from the subdirectory of each window to dir, the directory in which srtctl stores traces.
 func flatten(dir string) error {
 	windows, err := os.ReadDir(dir)
 	if err != nil {

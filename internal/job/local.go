@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Local runs a job on this machine, which takes the role of all nodes.
+// Local runs a job on this machine. All nodes of the job are this machine.
 type Local struct {
 	nodes []Node
 
-	mark string // value in the environment of this run's tasks, which identifies them
+	mark string // value in the environment of this run's tasks, by which the tasks are identified
 	mu   sync.Mutex
 	cmds map[*Task]*exec.Cmd
 }
@@ -48,7 +48,7 @@ func (l *Local) Command(t *Task) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Signal signals all processes of the task, as Slurm does for a step.
+// Signal sends a signal to all processes of the task, as Slurm does for a step.
 func (l *Local) Signal(_ context.Context, t *Task, sig syscall.Signal) error {
 	l.mu.Lock()
 	cmd := l.cmds[t]
@@ -59,7 +59,7 @@ func (l *Local) Signal(_ context.Context, t *Task, sig syscall.Signal) error {
 	return signalAll(cmd.Process.Pid, l.of(t), sig)
 }
 
-// of returns the environment variable that identifies the processes of a task, whichever session they are in.
+// of returns the environment variable that identifies the processes of a task, regardless of their sessions.
 func (l *Local) of(t *Task) string { return l.mark + t.Name }
 
 // sweep waits until all processes that a task has started have ended. After grace, it kills the remaining processes.
@@ -80,5 +80,5 @@ func (l *Local) sweep(t *Task, grace time.Duration) {
 	}
 }
 
-// Lost returns nil, since this machine cannot be lost.
+// Lost returns nil, because this machine cannot be lost.
 func (l *Local) Lost(context.Context) map[string]string { return nil }

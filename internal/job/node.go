@@ -34,7 +34,7 @@ const marker = ".home"
 // ownMarker is a file in a directory that a node does not share with the job.
 const ownMarker = ".node"
 
-// Here is the report of a node before any worker is started on it.
+// Here is the report of a node before any worker is started on the node.
 type Here struct {
 	Shared bool   `json:"shared"` // the node sees the job's directory, not a local directory of the same name
 	Addr   string `json:"addr"`   // address for the other nodes
@@ -42,9 +42,10 @@ type Here struct {
 	Busy   []int  `json:"busy"`   // ports that workers need but other programs are using
 }
 
-// Prepare makes the job's directories on this node and reports the state of the node. token is the content of the
-// marker. iface is the network interface whose address is reported; if it is "", see address. If the node does not
-// share the directory, Prepare writes the text engine to sglang_config.yaml in the node's own directory.
+// Prepare makes the job's directories on this node and reports the state of the node. The parameter token is the
+// content of the marker. The parameter iface is the network interface whose address is reported; for "", see address.
+// If the node does not share the directory, Prepare writes the text engine to sglang_config.yaml in the node's own
+// directory.
 func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 	for _, d := range []string{"profiles", "runs"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
@@ -73,7 +74,8 @@ func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 	return h, err
 }
 
-// Forget removes the directory that a node does not share with the job, after the files in it have been collected.
+// Forget removes a directory that the node does not share with the job. Call it after the files in the directory have
+// been collected.
 func Forget(dir, token string) error {
 	text, err := os.ReadFile(filepath.Join(dir, ownMarker))
 	if err != nil {
@@ -82,15 +84,17 @@ func Forget(dir, token string) error {
 	if string(text) != token {
 		return fmt.Errorf("%s belongs to another job", dir)
 	}
-	if _, err := os.Stat(filepath.Join(dir, stateFile)); err == nil { // shared, but the file was visible late
+	// the directory is shared, but the node saw the marker late
+	if _, err := os.Stat(filepath.Join(dir, stateFile)); err == nil {
 		return fmt.Errorf("%s is the job's own directory: it is shared", dir)
 	}
 	return os.RemoveAll(dir)
 }
 
-// address returns the address at which other nodes reach this machine. It is the address of iface, or, if iface is "",
-// that of the interface of the default route. (A container bridge must not be used, since it may have the same address
-// on all nodes.) Without a default route, it is the first private address, or else the first address.
+// address returns the address at which other nodes reach this machine. If iface is given, the address is that of iface.
+// If iface is "", it is the address of the interface of the default route. A container bridge must not be used, because
+// it may have the same address on all nodes. Without a default route, address returns the first private address, or
+// else the first address of any kind.
 func address(iface string) (string, error) {
 	if iface == "" {
 		if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // a UDP dial sends nothing
@@ -225,7 +229,7 @@ func (r *Run) prepare(ctx context.Context) error {
 		if free := r.here[i].Free; free >= 0 && free < leastFree {
 			return fmt.Errorf("%s has %d MB free in %s; traces need at least %d MB", r.c.Nodes()[i].Name, free>>20, r.dir, int64(leastFree)>>20)
 		}
-		if busy := r.here[i].Busy; len(busy) > 0 { // until the worker fails, the other program would receive the load
+		if busy := r.here[i].Busy; len(busy) > 0 { // the other program would receive the load until the worker fails
 			return fmt.Errorf("port %d of %s is in use by another program: give the worker another port in sglang_config, or ask for whole nodes", busy[0], r.c.Nodes()[i].Name)
 		}
 		return nil

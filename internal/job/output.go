@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Limits of the output that is shown for a failed task. They are necessary because server logs are long.
+// Limits on the output that is shown for a failed task. The limits are necessary because server logs are long.
 const (
 	lastLines = 10
-	lastBytes = 64 << 10 // number of bytes at the end that are searched for these lines
+	lastBytes = 64 << 10 // number of bytes at the end of the output that are searched for these lines
 )
 
 // output returns the last lines of a task's output.
@@ -35,8 +35,8 @@ func (r *Run) output(p *Proc) string {
 	return string(text)
 }
 
-// reason returns the error message in the output of a load, or else the last line. The error message need not be the
-// last line, since results on stdout may follow it.
+// reason returns the error message in the output of a load. If there is no error message, it returns the last line. The
+// error message need not be the last line, because results on stdout may follow the message.
 func reason(text string) string {
 	lines := strings.Split(text, "\n")
 	for _, line := range slices.Backward(lines) {

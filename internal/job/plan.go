@@ -1,6 +1,7 @@
-// Package job runs a job file on nodes and collects the results. It generates the command lines of the workers and
-// their loads, and runs them on this machine or with Slurm. The order and the names are those of srtctl's profiling
-// document. The package only runs programs: it has no knowledge of servers or benchmarks.
+// Package job runs a job file on nodes and collects the results. It generates the command lines of the workers and of
+// the loads, and runs these commands on this machine or with Slurm. The order of the commands and the names of the
+// files follow srtctl's profiling document. The package only runs programs and has no knowledge of servers or
+// benchmarks.
 package job
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// Ports of a worker that shares its node with no other worker: SGLang's default port, and srtctl's port for torch's
-// rendezvous.
+// Ports of a worker that does not share its node with another worker: SGLang's default port, and srtctl's port for
+// torch's rendezvous.
 const (
 	httpPort = 30000
 	distPort = 29500
@@ -33,7 +34,7 @@ type Plan struct {
 	Local   bool      `json:"local"`   // run the job on this machine, without containers
 	Program string    `json:"program"` // path of stepscope on all nodes
 	Image   string    `json:"image"`   // container image; "": none
-	Mounts  []string  `json:"mounts"`  // "host:container"; the job's directory is mounted in addition
+	Mounts  []string  `json:"mounts"`  // "host:container"; the job's directory is always mounted as well
 	// Preamble is shell code that is run before each command in a container; "": the command is run without a shell.
 	Preamble string `json:"preamble"`
 
@@ -46,9 +47,9 @@ type Plan struct {
 type Worker struct {
 	Role  spec.Role `json:"role"`
 	Index int       `json:"index"`
-	Nodes []int     `json:"nodes"` // indices of the worker's nodes, the leader first
+	Nodes []int     `json:"nodes"` // indices of the worker's nodes; the first one is the leader
 	Port  int       `json:"port"`
-	Dist  int       `json:"dist"` // rendezvous port of its nodes
+	Dist  int       `json:"dist"` // rendezvous port of the worker's nodes
 }
 
 // Phase is the load of a worker and the window that is recorded during the load.
@@ -131,8 +132,8 @@ func (p *Plan) Shift(by int) {
 }
 
 // prompts returns the number of prompts that a window needs. It assumes that each batch of requests takes at least one
-// prefill step, and one decode step per token after the first. One additional batch keeps the server busy until the
-// window ends.
+// prefill step, plus one decode step per token after the first token. One additional batch keeps the server busy until
+// the window ends.
 func prompts(ph *spec.Phase) int {
 	batches := (ph.StopStep+ph.OSL-1)/ph.OSL + 1
 	return max(leastPrompts, batches*ph.Concurrency)
@@ -193,7 +194,8 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 		}
 		c.Args = append(c.Args, flags(j, w.Role)...)
 		if j.Profiling.Type == spec.Nsys && !has(b.Config[w.Role], "enable-layerwise-nvtx-marker") {
-			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker") // without this flag, the report shows no steps
+			// without this flag, steps are missing from the report
+			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker")
 		}
 	case j.Profiling.Type == spec.None:
 		c.Args = append(c.Args, "python3", "-m", "dynamo.sglang", "--config", path.Join(logs, "sglang_config.yaml"), "--config-key", string(w.Role))
@@ -206,7 +208,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	}
 	host := "0.0.0.0"
 	if b.Type == spec.StepScope {
-		host = "127.0.0.1" // the load runs on the same node; for other addresses the server would need a key
+		host = "127.0.0.1" // the load runs on the same node; a server that listens on other addresses would need a key
 	}
 	c.Args = append(c.Args, "--host", host)
 	if w.Port != httpPort && !has(b.Config[w.Role], "port") {
@@ -219,7 +221,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 }
 
 // flags returns the flags of a role in sglang_config, sorted by key. The servers of a recorded job do both prefill and
-// decode, so launch_server's --disaggregation-mode is left out.
+// decode, so flags omits launch_server's --disaggregation-mode.
 func flags(j *spec.Job, role spec.Role) (args []string) {
 	for _, f := range j.Backend.Config[role] {
 		if f.Key != "disaggregation-mode" || !j.Recorded() {
@@ -239,8 +241,8 @@ func value(flags []spec.Flag, key string) any {
 	return nil
 }
 
-// nsys returns the nsys command line that srtctl puts before the server's command line. The embedded server has no GPU,
-// so it cannot start the CUDA profiler; its window is an NVTX range.
+// nsys returns the nsys command line that srtctl puts before the server's command line. The embedded server has no GPU
+// and cannot start the CUDA profiler, so its window is an NVTX range.
 func (p *Plan) nsys(output string) []string {
 	args := []string{"nsys", "profile", "-t", "cuda,nvtx", "--cuda-graph-trace=node", "-c", "cudaProfilerApi"}
 	if p.Job.Backend.Type == spec.StepScope {
@@ -250,7 +252,7 @@ func (p *Plan) nsys(output string) []string {
 }
 
 // Load returns the command of a phase's load. The command waits until the server is ready, warms it up, and prints
-// "ready". When it receives a line on stdin, it sends the load and captures the window.
+// "ready". When the command receives a line on stdin, it sends the load and captures the window.
 func (p *Plan) Load(ph *Phase, logs string, ready int) Command {
 	w := &p.Workers[ph.Worker]
 	c := Command{Args: []string{

@@ -8,14 +8,14 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// given holds the ports that this process has assigned to workers on this machine. The workers may not be listening
-// yet.
+// given holds the ports that this process has assigned to workers on this machine. A worker with an assigned port may
+// not be listening yet.
 var given = struct {
 	sync.Mutex
 	ports map[int]bool
 }{ports: map[int]bool{}}
 
-// Reserve assigns the next free ports of this machine to those workers of the job for which the job file gives no
+// Reserve assigns the next free ports of this machine to all workers of the job for which the job file specifies no
 // ports. The ports remain reserved until release is called.
 func (p *Plan) Reserve() (release func()) {
 	given.Lock()
@@ -59,7 +59,7 @@ func portIsFree(port int) bool {
 	return true
 }
 
-// leads returns the ports of the workers for whose first node isNode returns true.
+// leads returns the ports of all workers whose first node satisfies isNode.
 func (p *Plan) leads(isNode func(int) bool) (ports []int) {
 	for i := range p.Workers {
 		w := &p.Workers[i]

@@ -38,8 +38,8 @@ func Announce(dir, token string) error {
 	return os.WriteFile(filepath.Join(dir, submitted), []byte(token), 0o644)
 }
 
-// Fetch follows a Slurm job until it ends and copies the job's log to log. It returns when all files of the job are in
-// dir, even if the job wrote them to the local directory of a node.
+// Fetch follows a Slurm job until it ends and copies the job's log to log. Fetch returns when all files of the job are
+// in dir, even if the job wrote the files to the local directory of a node.
 func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, say func(string)) (*State, error) {
 	node, err := begun(ctx, id, say)
 	if err != nil {
@@ -60,7 +60,7 @@ func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, s
 		return err == nil && len(states) > 0 && states[0].Ended() || errors.Is(err, slurm.ErrUnknown)
 	})
 	if errors.Is(readErr, errGone) && s != nil {
-		if own && err != nil { // the job was ended from outside, which also ended the step
+		if own && err != nil { // the job was ended from outside, so the step ended as well
 			err = salvage(ctx, p, node, dir)
 			if now, readErr := Read(dir); readErr == nil && err == nil {
 				s = now
@@ -76,7 +76,7 @@ func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, s
 
 const slowPoll = 15 * time.Second
 
-// begun waits until a job runs and returns its first node, or "" if it has already ended.
+// begun waits until a job runs and returns the first node of the job. If the job has already ended, begun returns "".
 func begun(ctx context.Context, id string, say func(string)) (string, error) {
 	told, pause := "", look
 	for {
@@ -110,7 +110,8 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(pause):
-			pause = min(pause*5/4, slowPoll) // waiting in the queue takes long, and all users share the controller
+			// poll less often, because waiting in the queue takes long and all users share the controller
+			pause = min(pause*5/4, slowPoll)
 		}
 	}
 }
@@ -152,8 +153,8 @@ func attendOnce(ctx context.Context, step slurm.Step, dir, token, program string
 // the queue.
 const salvageLimit = 2 * time.Minute
 
-// salvage fetches the files that a job left on its first node when it was ended from outside. It submits a small job
-// for this.
+// salvage fetches the files that a job left on its first node when the job was ended from outside. To fetch them,
+// salvage submits a small job.
 func salvage(ctx context.Context, p *Plan, node, dir string) error {
 	ctx, done := context.WithTimeout(ctx, salvageLimit)
 	defer done()
@@ -189,7 +190,7 @@ func (u *until) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// Ask updates the state of a job that no longer reports its state, using Slurm or the operating system.
+// Ask queries Slurm or the operating system and updates the state of a job that no longer reports its state.
 func Ask(ctx context.Context, s *State) {
 	if s.Stage.Ended() {
 		return
@@ -220,7 +221,7 @@ func Ask(ctx context.Context, s *State) {
 		*s = *now
 		return
 	}
-	defer s.write() // store the state, so that later readers see the same
+	defer s.write() // store the state, so that later readers see the same state
 	if _, err := os.Stat(filepath.Join(s.Dir, LogFile)); err != nil && states[0].Nodes != "" {
 		s.Lacks = append(s.Lacks, "the job's files are not here but"+where(&states[0])+" (on the first of these), in "+s.Dir)
 	}
@@ -228,7 +229,7 @@ func Ask(ctx context.Context, s *State) {
 	case is == "NODE_FAIL" || is == "BOOT_FAIL":
 		s.end(ByNode, "Slurm says "+is+": the first node or another one is lost ("+states[0].Reason+")")
 	case is == "CANCELLED":
-		s.end(ByScheduler, "Slurm says CANCELLED") // Slurm's Reason field gives the reason why the job was pending
+		s.end(ByScheduler, "Slurm says CANCELLED") // Slurm's Reason field would give the reason why the job was pending
 	case is == "TIMEOUT" || is == "PREEMPTED" || is == "DEADLINE":
 		s.end(ByScheduler, "Slurm says "+is+" ("+states[0].Reason+")")
 	case is == "COMPLETED":

@@ -18,20 +18,22 @@ import (
 
 // Timeouts of a job.
 const (
-	warming     = 30 * time.Minute // limit of a warm-up; the first requests may compile kernels
+	warming     = 30 * time.Minute // time limit of a warm-up; it is long because the first requests may compile kernels
 	serverGrace = 60 * time.Second // time for a server to end after TERM; reportGrace if it must write a report
 	reportGrace = 10 * time.Minute
 	loadGrace   = 60 * time.Second // time for the load to end after a worker has died
-	settle      = time.Second      // delay after a task's end in which its real cause may become visible
+	// delay after the end of a task, in which the real cause of the end may become visible
+	settle = time.Second
 )
 
 // Run is a job in progress.
 type Run struct {
-	Ready     time.Duration     // timeout for workers to become ready
-	Interface string            // network interface whose address workers use among each other; "": see Prepare
-	RunDir    string            // directory in which the runs of the loads are also stored; "": none
-	Token     string            // token of the submitting process, which stores the runs unless the directory is shared
-	Log       func(line string) // reports progress to the user
+	Ready     time.Duration // timeout for workers to become ready
+	Interface string        // network interface whose address workers use among each other; "": see Prepare
+	RunDir    string        // directory in which the runs of the loads are also stored; "": none
+	// token of the submitting process; that process stores the runs unless the directory is shared
+	Token string
+	Log   func(line string) // reports progress to the user
 
 	plan  *Plan
 	c     Carrier
@@ -87,7 +89,7 @@ func (r *Run) Do(ctx context.Context) *State {
 	if err := r.gather(after); err != nil {
 		r.lack("%v", err)
 	}
-	if ctx.Err() == nil { // a user who cancels the job does not want to wait for the report
+	if ctx.Err() == nil { // skipped if the user cancels the job, so that the user need not wait for the report
 		r.enter(Analyzing)
 		r.finish(ctx)
 	}
@@ -245,7 +247,8 @@ func (w *readyWatch) Write(p []byte) (int, error) {
 	}
 }
 
-// watch waits for the end of a task and reports its failure. A worker must not end at all; a load must not fail.
+// watch waits for the end of a task and reports a failure of the task. For a worker, any end is a failure. For a load,
+// only an error is a failure.
 func (r *Run) watch(p *Proc, cause Cause) {
 	<-p.done
 	if f := r.failed(p, cause); f != nil {
@@ -273,7 +276,8 @@ func (r *Run) failed(p *Proc, cause Cause) *Failure {
 // wait returns when done is closed, when the first failure occurs, or when ctx ends.
 func (r *Run) wait(ctx context.Context, done <-chan struct{}, what string) *Failure {
 	limit := time.NewTimer(24 * 365 * time.Hour)
-	if what == "ready" { // the load itself stops waiting after Ready; this limit ends a warm-up that hangs
+	// the load itself stops waiting for the server after Ready; this limit ends a warm-up that hangs
+	if what == "ready" {
 		limit.Reset(r.Ready + warming)
 	}
 	defer limit.Stop()
@@ -297,7 +301,7 @@ func (r *Run) because(ctx context.Context, cause Cause, format string, args ...a
 	return r.explain(ctx, fail(cause, format, args...))
 }
 
-// ended returns the failure of a job that was asked to end. From the elapsed time, it decides whether the time limit
+// ended returns the failure of a job that was asked to end. It uses the elapsed time to decide whether the time limit
 // was the reason.
 func (r *Run) ended() *Failure {
 	f := fail(ByScheduler, "the job was told to stop while it was %s, %.0f s after its start", r.state.Stage, time.Since(r.state.Began).Seconds())
@@ -309,7 +313,7 @@ func (r *Run) ended() *Failure {
 
 // explain refines a failure. It checks whether a node was lost, and whether the output of a worker ends with an error.
 func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
-	select { // if the job is ended from outside, its steps end before the job itself
+	select { // if the job is ended from outside, the steps of the job end before the job itself
 	case <-ctx.Done():
 		return r.ended()
 	case <-time.After(settle):

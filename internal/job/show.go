@@ -93,8 +93,8 @@ func (p *Plan) srun(w io.Writer, t *Task, dir string) {
 	}
 }
 
-// Tree returns the names of the files that a job's directory will contain: the files that srtctl's document lists, and
-// additional files of stepscope.
+// Tree returns the names of the files that a job's directory will contain. They are the files listed in srtctl's
+// document and additional files of stepscope.
 func (p *Plan) Tree() (files []string) {
 	files = []string{"config.yaml", "sglang_config.yaml", "JOB_ID.json", "state.json"}
 	if !p.Local {

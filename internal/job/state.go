@@ -18,7 +18,7 @@ const stateFile = "state.json"
 // Stage is the stage that a job has reached.
 type Stage string
 
-// Stages, in order. A job that has failed or was cancelled has nevertheless collected the existing files.
+// Stages, in order. Even if a job has failed or was cancelled, the files that existed have been collected.
 const (
 	Submitted Stage = "submitted"
 	Starting  Stage = "starting"  // nodes are being prepared, workers started
@@ -39,7 +39,7 @@ func (s Stage) Ended() bool { return s == Completed || s == Failed || s == Cance
 type State struct {
 	Job     string    `json:"job"`  // id
 	Name    string    `json:"name"` // name in the job file
-	On      string    `json:"on"`   // local; slurm: in its own batch script; allocation: in an existing allocation
+	On      string    `json:"on"`   // local; slurm: in a separate batch job; allocation: in an existing allocation
 	Stage   Stage     `json:"stage"`
 	Since   time.Time `json:"since"` // start time of the stage
 	Began   time.Time `json:"began"`
@@ -48,11 +48,12 @@ type State struct {
 	PID     int       `json:"pid"`  // id of the process on Host that runs the job
 	Nodes   []Node    `json:"nodes,omitempty"`
 	Failure *Failure  `json:"failure,omitempty"`
-	Slurm   string    `json:"slurm,omitempty"` // Slurm's state of the job, if the job has not reported its state itself
-	Lacks   []string  `json:"lacks,omitempty"` // descriptions of items that were expected but are missing
-	Advice  []string  `json:"advice,omitempty"`
-	Runs    []string  `json:"runs,omitempty"`   // directories of the stored runs
-	Status  int       `json:"status,omitempty"` // exit status
+	// Slurm's state of the job, set if the job has not reported its state itself
+	Slurm  string   `json:"slurm,omitempty"`
+	Lacks  []string `json:"lacks,omitempty"` // descriptions of items that were expected but are missing
+	Advice []string `json:"advice,omitempty"`
+	Runs   []string `json:"runs,omitempty"`   // directories of the stored runs
+	Status int      `json:"status,omitempty"` // exit status
 }
 
 // Cause is the cause of a job's failure.
@@ -64,7 +65,7 @@ const (
 	ByLoad      Cause = "load"      // a load or the window of a load failed
 	ByNode      Cause = "node"      // a node is down or not writable
 	ByScheduler Cause = "scheduler" // the job was cancelled from outside or reached its time limit
-	ByJob       Cause = "job"       // anything else
+	ByJob       Cause = "job"       // any other cause
 )
 
 var statuses = map[Cause]int{ByJob: 1, ByWorker: 10, ByLoad: 11, ByNode: 12, ByScheduler: 13}

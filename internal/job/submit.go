@@ -39,8 +39,8 @@ func (o *Slurm) For(p *Plan, id string) string {
 	return filepath.Join(o.Root, p.DirName(id, o.At))
 }
 
-// notice returns the --signal option with which Slurm interrupts a job some time before the time limit, so that the job
-// can collect its files.
+// notice returns the --signal option that makes Slurm interrupt a job some time before the time limit. The job can then
+// collect its files.
 func notice(limit string) string {
 	if m, ok := minutes(limit); ok && m <= 5 {
 		return "B:INT@20"
@@ -75,13 +75,13 @@ func minutes(limit string) (m int, ok bool) {
 	return n[0], true
 }
 
-// Script returns the batch script. The script makes the job's directory, since Slurm does not make it, and a job
-// without an output directory fails silently. The script then execs the process that runs the job, so that signals
-// reach that process.
+// Script returns the batch script. The script makes the job's directory, because Slurm does not make it and a job
+// without an output directory fails silently. The script then calls exec to become the process that runs the job, so
+// that signals reach that process.
 func (p *Plan) Script(o Slurm) string { return p.directives(&o, p.Job.Name) + p.body(&o) }
 
-// sbatchWord quotes a word for an #SBATCH line. sbatch parses these lines like a shell, but also interprets backslashes
-// inside quotes.
+// sbatchWord quotes a word for an #SBATCH line. sbatch parses #SBATCH lines like a shell, but also interprets
+// backslashes inside quotes.
 func sbatchWord(word string) string { return columns.ShellWord(strings.ReplaceAll(word, `\`, `\\`)) }
 
 // directives returns the #SBATCH lines.
@@ -97,7 +97,7 @@ func (p *Plan) directives(o *Slurm, name string) string {
 	directive("--output=/dev/null") // the script writes log.out, see body
 	directive("--chdir=/")          // the submission directory may not exist on the nodes
 	directive("--no-requeue")
-	directive("--no-kill") // the failure of one node must not lose the files of the others
+	directive("--no-kill") // if one node fails, the files of the other nodes must not be lost
 	directive("--signal=%s", notice(j.Slurm.TimeLimit))
 	for _, f := range []struct{ name, value string }{{"account", j.Slurm.Account}, {"partition", j.Slurm.Partition}, {"time", j.Slurm.TimeLimit}} {
 		if f.value != "" {

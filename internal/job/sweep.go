@@ -50,14 +50,15 @@ type Result struct {
 type Figure struct {
 	Name  string // name in sweep.json
 	Title string
-	Unit  string   // ns, 1/s, share or count
-	key   string   // key in the load's output
-	scale float64  // factor that converts the load's value to Unit
-	of    []string // if from the analysis: time fields, whose sum over all ranks is divided by the total time
+	Unit  string  // ns, 1/s, share or count
+	key   string  // key in the load's output
+	scale float64 // factor that converts the load's value to Unit
+	// for figures from the analysis: time fields; the sum of these fields over all ranks is divided by the total time
+	of []string
 }
 
-// Figures are the figures by which the jobs of a sweep are compared. The figures of the loads are read by the keys of
-// SGLang's output file, the others from the analyses of the windows.
+// Figures are the figures by which the jobs of a sweep are compared. The figures of the loads are read from SGLang's
+// output file by their keys. All other figures are read from the analyses of the windows.
 var Figures = []Figure{
 	{Name: "output_tokens_per_s", Title: "output tokens", Unit: "1/s", key: "output_throughput", scale: 1},
 	{Name: "ttft_median_ns", Title: "TTFT", Unit: "ns", key: "median_ttft_ms", scale: 1e6},
@@ -156,8 +157,8 @@ func (v *Variant) Outcome() string {
 	return string(v.Stage)
 }
 
-// Status returns the exit status of the sweep. It is the status of the first failed job, or else 3 if anything is
-// missing.
+// Status returns the exit status of the sweep. If a job has failed, it is the status of the first failed job. Otherwise
+// it is 3 if anything is missing.
 func (s *Sweep) Status() int {
 	missing := 0
 	for _, v := range s.Jobs {
@@ -193,7 +194,7 @@ func load(path string, into map[string]float64) {
 	}
 }
 
-// window reads the figures of an analysis. The step time is that of the slowest rank.
+// window reads the figures of an analysis. The step time is the step time of the slowest rank.
 func window(path string, into map[string]float64) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -241,7 +242,7 @@ func window(path string, into map[string]float64) {
 }
 
 // ArrayScript returns one batch script for all jobs of a sweep. At most parallel jobs run at a time. All tasks of an
-// array have the same directives, so ArrayScript returns an error if the directives of the jobs differ.
+// array have the same directives. If the directives of the jobs differ, ArrayScript returns an error.
 func ArrayScript(name string, plans []*Plan, orders []Slurm, parallel int) (string, error) {
 	head := plans[0].directives(&orders[0], name)
 	var b strings.Builder

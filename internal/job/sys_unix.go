@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// processes returns the processes that belong to a session or have the variable in their environment. The variable is
-// needed because a program may start children in other sessions, as nsys does. seen is false on systems where processes
-// cannot be listed.
+// processes returns the processes that belong to a session and the processes that have the variable in their
+// environment. The variable is needed because a program may start children in other sessions, as nsys does. seen is
+// false on systems where processes cannot be listed.
 func processes(leader int, variable string) (pids []int, seen bool) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {

@@ -15,8 +15,8 @@ import (
 // BatchesFile is the file with the results of a batch benchmark, one bench.Batch per line.
 const BatchesFile = "batches.jsonl"
 
-// AddBatch appends the result of a batch to BatchesFile and lists the file in the manifest. Both changes survive a
-// later crash of the process.
+// AddBatch appends the result of a batch to BatchesFile and lists the file in the manifest. The file and the manifest
+// survive a later crash of the process.
 func (r *Run) AddBatch(b *bench.Batch) error {
 	f := File{Path: BatchesFile, Kind: KindBatches, Format: "jsonl"}
 	to, err := r.place(&f)

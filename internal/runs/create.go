@@ -24,10 +24,10 @@ const (
 const minSpace = 8 << 20
 
 // Create begins a run in root, and creates root if necessary. It fails if root is not writable or has less than want
-// bytes free, so that the user learns of the problem before the load rather than after it.
+// bytes free. The user thus learns of the problem before the load rather than after it.
 //
-// The caller owns the run until Finish. If the process ends earlier, the run remains with everything written so far,
-// and its status is Broken.
+// The caller owns the run until Finish. If the process ends before Finish, everything written so far remains in the run
+// directory, and the status of the run is Broken.
 func Create(root string, about About, want int64) (*Run, error) {
 	return create(root, about, want, time.Now)
 }
@@ -70,8 +70,8 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 		Machine: Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0)},
 	}, now: now}
 
-	// A run is created under a hidden name and appears by a single rename, complete with lock and manifest. The rename
-	// fails if the name is taken, because the directory of an existing run is not empty.
+	// A run is created under a hidden name, with its lock and manifest, and is then renamed to its final name in one
+	// step. The rename fails if the final name is taken, because the directory of an existing run is not empty.
 	for try := 0; ; try++ {
 		r.m.Created = now().UTC()
 		r.m.ID = newID(r.m.Created, about.Kind)
@@ -113,8 +113,8 @@ func (r *Run) appear(dir string) (err error) {
 	return err
 }
 
-// sweep removes what processes that died while creating or removing a run have left. If a removal fails, the next call
-// tries again.
+// sweep removes the hidden directories left by processes that died while creating or removing a run. If a removal
+// fails, the next call tries again.
 func sweep(root string, now time.Time) {
 	entries, err := os.ReadDir(root)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Ids look like 20261122-142233-bench-a1b2: the UTC time, so that names sort by time regardless of the time zone; the
-// kind; and a number that makes the id unique and is sufficient as a reference to the run.
+// Ids look like 20261122-142233-bench-a1b2. They consist of the UTC time, the kind and a number. Because the time is in
+// UTC, names sort by time regardless of the time zone. The number makes the id unique and is sufficient as a reference
+// to the run.
 var (
 	idPattern   = regexp.MustCompile(`^(\d{8}-\d{6})-([a-z][a-z0-9-]*)-[0-9a-f]{4}$`)
 	kindPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)

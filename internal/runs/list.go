@@ -57,8 +57,8 @@ func List(root string) ([]Entry, error) {
 	return list, nil
 }
 
-// scan returns the ids of the runs in a directory. A subdirectory is a run if it has a manifest. A subdirectory that is
-// named like a run is also included, because it should have a manifest.
+// scan returns the ids of the runs in a directory. A subdirectory is a run if it has a manifest. A subdirectory without
+// a manifest is included as well if it is named like a run, because it should have a manifest.
 func scan(root string) (ids []string, err error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

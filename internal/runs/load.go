@@ -73,8 +73,8 @@ func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 		}
 		l.Runs = append(l.Runs, bench.Measured{Run: run})
 	}
-	// The records of one repetition follow those of the previous one. A request that has occurred before belongs to the
-	// next repetition.
+	// The records of one repetition follow the records of the previous repetition. If a request has already occurred,
+	// the record belongs to the next repetition.
 	type place struct{ index, turn int }
 	at, seen := 0, map[place]bool{}
 	for rec, err := range r.Records() {
@@ -103,7 +103,7 @@ func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 	return l, nil
 }
 
-// Measured reads those batches of the run that were written completely.
+// Measured reads the batches of the run that were written completely.
 func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	m := r.Manifest()
 	out := bench.Batches{ID: r.ID(), Backend: m.Backend, Model: m.Model}

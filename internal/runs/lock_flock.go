@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Locks are held by the kernel. So a lock ends with the process, regardless of how the process ends. Locks work between
-// hosts if the file system supports that (NFS does).
+// Locks are held by the kernel, so a lock ends with the process, regardless of how the process ends. Locks also work
+// between hosts if the file system supports this, as NFS does.
 
 // lock takes the exclusive lock on a file. If another process holds the lock, it returns ErrRunning. On a file system
 // without locks it returns a lock that has no effect.
@@ -27,7 +27,7 @@ func lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
-// held reports whether a process holds the lock on the file. It returns true if that is unknown.
+// held reports whether a process holds the lock on the file. If this is unknown, held returns true.
 func held(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {

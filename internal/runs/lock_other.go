@@ -4,7 +4,7 @@ package runs
 
 import "io"
 
-// Without flock, the status running in a manifest is taken to be true.
+// Without flock, the status "running" in a manifest is assumed to be true.
 
 func lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 

@@ -49,8 +49,8 @@ type About struct {
 // Status is the state of a run.
 type Status string
 
-// Values of Status. Broken is never written: it means that the manifest cannot be read, or that its status is running
-// but the process has ended.
+// Values of Status. Broken is never written to a manifest. It means that the manifest cannot be read, or that the
+// status in the manifest is running although the process has ended.
 const (
 	Running     Status = "running"
 	Complete    Status = "complete"
@@ -208,8 +208,8 @@ func parseManifest(text []byte) (m Manifest, err error) {
 	return m, nil
 }
 
-// checkPath returns an error unless p is a valid name of a file in a run directory. On every operating system the path
-// must stay inside the directory, and this package must not reserve the name.
+// checkPath returns an error unless p is a valid name of a file in a run directory. The path must stay inside the
+// directory on every operating system. The name must not be one that this package reserves.
 func checkPath(p string) error {
 	local, err := filepath.Localize(p)
 	if err != nil || local != filepath.Clean(local) || strings.ContainsAny(p, `\:`) || path.Clean(p) != p || p == "." {
@@ -221,8 +221,8 @@ func checkPath(p string) error {
 	return nil
 }
 
-// Inside returns an error unless all files in the manifest are inside the run's directory even after symbolic links are
-// followed. It is for programs that serve runs by id to other users.
+// Inside returns an error unless all files in the manifest, with symbolic links resolved, are inside the run's
+// directory. It is for programs that serve runs by id to other users.
 func (r *Run) Inside() error {
 	root, err := filepath.EvalSymlinks(r.dir)
 	if err != nil {

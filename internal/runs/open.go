@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Open opens the run that ref identifies. ref is the run's id, a unique prefix or suffix of the id, the path of the
-// run's directory, or "last" for the newest run.
+// Open opens the run that ref identifies. The argument ref is the run's id, a unique prefix or suffix of the id, the
+// path of the run's directory, or "last" for the newest run.
 func Open(root, ref string) (*Run, error) {
 	dir, err := find(root, ref)
 	if err != nil {
@@ -115,8 +115,8 @@ type Found struct {
 	Unlisted bool `json:"unlisted,omitempty"` // present, but not listed in the manifest
 }
 
-// OnDisk lists the files in the manifest and any other files in the run's directory. A killed run may have files that
-// are not in the manifest yet.
+// OnDisk lists the files in the manifest and any other files in the run's directory. The directory of a killed run may
+// contain files that are not in the manifest.
 func (r *Run) OnDisk() ([]Found, error) {
 	there := map[string]int64{}
 	err := filepath.WalkDir(r.dir+string(filepath.Separator), func(name string, d fs.DirEntry, err error) error {

@@ -49,7 +49,7 @@ func (r *Run) Records() iter.Seq2[*bench.Record, error] {
 	}
 }
 
-// openRecords opens the file of records. count is the minimum number of records that it should have.
+// openRecords opens the file of records. The result count is the minimum number of records that the file should have.
 func (r *Run) openRecords() (f *os.File, count int64, err error) {
 	if files := r.Files(KindRecords); len(files) > 0 {
 		f, err = os.Open(r.Path(files[0].Path))

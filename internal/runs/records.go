@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Records are stored as JSON, one per line, in zstd frames. Each frame holds whole lines and is written in one call. So
-// if the process is killed or the disk is full, the frames written until then form a valid file.
+// Records are stored as JSON, one per line, in zstd frames. Each frame holds whole lines and is written in one call. If
+// the process is killed or the disk is full, the frames written until then therefore form a valid file.
 
 const (
 	frameSize = 1 << 20         // bytes of JSON per frame

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Runs are shown to others, so secrets are removed from command lines. Only flags with their full names are recognised,
+// Runs are shown to others, so secrets are removed from command lines. Only the full names of flags are recognised,
 // because abbreviations are ambiguous.
 var (
 	secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*(api[-_]?key|password|secret|bearer|credential|(access|auth|hf|api)[-_]?token)[a-z0-9_-]*$`)
@@ -18,7 +18,7 @@ const hidden = "***"
 // redact hides the values of secret flags, the values of HTTP headers, and passwords in URLs.
 func redact(args []string) []string {
 	out := make([]string, len(args))
-	var hide func(string) string // hides the values of the current flag; nil: they are not secret
+	var hide func(string) string // hides the values of the current flag; nil: the values are not secret
 	first := false               // the next argument is a value even if it looks like a flag
 	for i, a := range args {
 		switch name, value, joined := strings.Cut(a, "="); {

@@ -73,8 +73,8 @@ func (r *Run) Update(change func(*Manifest)) error {
 	return r.update(true, func(m *Manifest) error { change(m); return nil })
 }
 
-// update changes the manifest under the run's lock. For a finished run, to which only derived files can be added, it
-// takes the lock briefly.
+// update changes the manifest under the run's lock. Only derived files can be added to a finished run; update takes the
+// lock for such a run only briefly.
 func (r *Run) update(evidence bool, change func(*Manifest) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,9 +121,10 @@ func waitLock(name string) (l io.Closer, err error) {
 	return l, err
 }
 
-// AddFile adds a file to the manifest. The content is taken from the file from, by a hard link or, if a link is
-// impossible, by copying. If from is "", the content is already at f.Path. Evidence is written only once: if a file of
-// the same name exists, AddFile returns an error. A derived file replaces an earlier one of the same name.
+// AddFile adds a file to the manifest. The content is taken from the file named by from: AddFile makes a hard link or,
+// if a link is impossible, a copy. If from is "", the content is already at f.Path. Evidence is written only once: if a
+// file of the same name exists, AddFile returns an error. A derived file replaces an earlier derived file of the same
+// name.
 func (r *Run) AddFile(f File, from string) error {
 	if err := r.bring(&f, from); err != nil {
 		return fmt.Errorf("run %s: %w", r.ID(), err)
@@ -142,7 +143,7 @@ func (r *Run) AddFile(f File, from string) error {
 	})
 }
 
-// bring links or copies the file from to the path of f.
+// bring links or copies the file named by from to the path of f.
 func (r *Run) bring(f *File, from string) error {
 	to, err := r.place(f)
 	if err != nil {
@@ -275,9 +276,9 @@ func (r *Run) ReadJSON(kind Kind, v any) error {
 	return nil
 }
 
-// Finish ends the writing of a run and records the cause of a failure, if any. Only the first call counts, so a
-// deferred call can handle unexpected exits. A run that failed or was interrupted before it had any data is removed. In
-// that case only the command reports the cause.
+// Finish ends the writing of a run and records the cause of a failure, if any. Only the first call has an effect, so a
+// deferred call can handle unexpected exits. Finish removes a run that failed or was interrupted before it had any
+// data. In that case only the command reports the cause.
 func (r *Run) Finish(status Status, cause error) error {
 	first, err := r.finish(status, cause)
 	if first && err == nil && status != Complete && r.empty() {

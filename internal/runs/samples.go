@@ -39,7 +39,7 @@ type ServerState struct {
 	KV              float64 // share of the KV cache in use on the fullest rank; -1: unknown
 }
 
-// Names that SGLang and vLLM give to running requests, queued requests and the share of the KV cache in use.
+// Names of SGLang's and vLLM's metrics for running requests, queued requests and the share of the KV cache in use.
 var (
 	RunningNames = []string{"sglang:num_running_reqs", "vllm:num_requests_running"}
 	QueuedNames  = []string{"sglang:num_queue_reqs", "vllm:num_requests_waiting"}

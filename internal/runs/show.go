@@ -84,7 +84,7 @@ func (s *Shown) facts() (rows [][]string) {
 	fact("run", s.ID)
 	fact("status", status)
 	fact("when", when(m.Created))
-	if !m.Ended.IsZero() && m.Kind != "profile" { // a profile's run is created after its window
+	if !m.Ended.IsZero() && m.Kind != "profile" { // the run of a profile is created after the profiling window
 		fact("took", metric.Duration(m.Ended.Sub(m.Created).Nanoseconds()))
 	}
 	fact("what", m.Tool)

@@ -35,8 +35,8 @@ var (
 	ErrCut      = errors.New("the records end early")
 )
 
-// DefaultRoot is the directory of the user's runs: $XDG_DATA_HOME/stepscope/runs, or the equivalent on systems without
-// that variable.
+// DefaultRoot returns the directory of the user's runs: $XDG_DATA_HOME/stepscope/runs, or the equivalent on systems
+// without that variable.
 func DefaultRoot() (string, error) {
 	home, err := dataHome(runtime.GOOS, os.Getenv)
 	if err != nil {
@@ -45,8 +45,8 @@ func DefaultRoot() (string, error) {
 	return filepath.Join(home, "stepscope", "runs"), nil
 }
 
-// dataHome returns the user's data directory according to the XDG base directory specification, by which relative paths
-// are ignored.
+// dataHome returns the user's data directory according to the XDG base directory specification. As the specification
+// requires, relative paths are ignored.
 func dataHome(system string, getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return dir, nil

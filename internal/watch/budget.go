@@ -17,15 +17,15 @@ type budget struct {
 	shown map[string]shown     // last capture of the group's servers, by group
 }
 
-// shown describes a capture that a group's servers were part of.
+// shown describes a capture that included the servers of a group.
 type shown struct {
 	name string
 	at   time.Time
 }
 
 // cause returns the cause of an alarm: a busier rank, a slower rank, a silent rank, or the servers as a whole. The
-// cooldown applies per cause, so captures of different causes do not delay each other. Each rule that the user has
-// given is a separate cause.
+// cooldown applies per cause, so a capture for one cause does not delay a capture for another cause. Each rule that the
+// user has given is a separate cause.
 func (a *alarm) cause() string {
 	what := "all"
 	switch {

@@ -28,7 +28,7 @@ type coordinator struct {
 	exec   *executor
 	counts counts
 	screen screen
-	blind  time.Duration // total length of the watch's own windows, on any servers
+	blind  time.Duration // total length of the windows that the watch captured, over all servers
 	err    error         // first write error
 }
 
@@ -48,8 +48,9 @@ type alarm struct {
 
 func (a *alarm) key() string { return a.of.name + "\x00" + a.Rule.Name }
 
-// before reports whether a is captured before b. Alarms of the user's rules come first, then alarms of groups of one
-// server, then alarms that name a rank.
+// before reports whether the alarm a is captured before b. The order is decided by three criteria, the most important
+// first: alarms of the user's rules precede others, alarms of groups with one server precede alarms of groups with
+// several servers, and alarms that name a rank precede alarms that do not.
 func (a *alarm) before(b *alarm) bool {
 	rank := func(a *alarm) int {
 		n := 0
@@ -63,8 +64,8 @@ func (a *alarm) before(b *alarm) bool {
 	return rank(a) > rank(b)
 }
 
-// run applies the rules to samples until limited ends. It then waits for the capture in progress. After ctx ends, that
-// capture may continue for finishIn.
+// run applies the rules to samples until limited ends. It then waits for the capture in progress. After ctx ends, the
+// capture in progress may continue for finishIn.
 func (m *coordinator) run(ctx, limited context.Context, readings <-chan reading) {
 	for {
 		select {
@@ -171,7 +172,8 @@ func (m *coordinator) consider(ctx context.Context) bool {
 	return true
 }
 
-// refuses reports whether a capture for an alarm is refused now. It logs each reason once per alarm.
+// refuses reports whether the budget currently refuses a capture for an alarm. It logs each reason for refusal once per
+// alarm.
 func (m *coordinator) refuses(a *alarm, now time.Time) bool {
 	why := m.budget.refuses(&m.w.Capture, a, now)
 	if _, none := a.of.concerned(a.Who); none != "" {
@@ -185,8 +187,8 @@ func (m *coordinator) refuses(a *alarm, now time.Time) bool {
 	return why != ""
 }
 
-// groupsOf returns the groups whose servers a capture slows down. If a worker can be reached only through its router,
-// the router's other workers are captured together with it.
+// groupsOf returns the groups whose servers are slowed down by a capture. If a worker can be reached only through its
+// router, all other workers of the router are captured together with the worker.
 func (m *coordinator) groupsOf(s *shot) (names []string) {
 	for _, g := range m.groups {
 		if slices.ContainsFunc(g.of, func(f *follower) bool {

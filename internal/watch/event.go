@@ -39,7 +39,7 @@ type Event struct {
 	Signal string     `json:"signal,omitempty"`
 	Rank   string     `json:"rank,omitempty"`        // the outlier rank
 	Value  float64    `json:"value,omitempty"`       // mean of the statistic since the onset
-	Normal float64    `json:"normal,omitempty"`      // mean of the minute before the onset
+	Normal float64    `json:"normal,omitempty"`      // mean over the minute before the onset
 	Limit  float64    `json:"limit,omitempty"`       // limit of the rule
 	After  *time.Time `json:"onset_after,omitempty"` // the change lies after this time
 	Onset  *time.Time `json:"onset,omitempty"`       // and not after this time
@@ -48,9 +48,10 @@ type Event struct {
 	Dir      string   `json:"dir,omitempty"`
 	Verdict  *Verdict `json:"verdict,omitempty"`
 	Error    string   `json:"error,omitempty"`
-	Seconds  float64  `json:"seconds,omitempty"`  // back: length of the outage; end: time watched
+	Seconds  float64  `json:"seconds,omitempty"`  // back: length of the outage; end: duration of the watch
 	Captures int      `json:"captures,omitempty"` // end
-	Blind    float64  `json:"blind_s,omitempty"`  // end: total length of the watch's own windows, which are not judged
+	// end: total length of the watch's windows, in which no rule is applied
+	Blind float64 `json:"blind_s,omitempty"`
 }
 
 // tell logs an event and prints lines.
@@ -78,7 +79,8 @@ func (m *coordinator) tell(e *Event, lines ...string) {
 	}
 }
 
-// says describes an event in a sentence. The sentence is shown next to the event's time, server and rank.
+// says describes an event in a sentence that does not repeat the event's time, server and rank, because these are shown
+// next to the sentence.
 func (e *Event) says(lines []string) string {
 	switch {
 	case e.Verdict != nil:

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Figure is the value of a signal on one rank, and on the others.
+// Figure holds the value of a signal on one rank and on the other ranks, before and since a change.
 type Figure struct {
 	Signal       string   `json:"signal"`
 	Unit         string   `json:"unit,omitempty"`
@@ -25,7 +25,7 @@ func (f *Figure) ratio() float64 {
 	return *f.This / *f.Others
 }
 
-// told are the per-rank signals that a verdict reports.
+// told lists the per-rank signals that a verdict reports.
 var told = []struct {
 	name, unit string
 	of         func(*signals.Flow) float64
@@ -38,10 +38,11 @@ var told = []struct {
 	{"step", "s", func(f *signals.Flow) float64 { return f.Step }},
 }
 
-// before is the length of the period before a change whose signals a verdict reports.
+// before is the length of the period before a change. A verdict reports the signals of this period.
 const before = time.Minute
 
-// figures returns the signals of a rank and of the others, in the period before the change and since the change.
+// figures returns the signals of one rank and of the other ranks, for the period before the change and for the period
+// since the change.
 func figures(history []*signals.Live, dp int, since, until time.Time) (out []Figure) {
 	for _, t := range told {
 		mean := func(from, to time.Time, this bool) *float64 {
@@ -85,5 +86,5 @@ func (v *Verdict) figure(signal string) *Figure {
 	return &v.Load[i]
 }
 
-// times returns the ratio of the rank's signal to that of the others.
+// times returns the ratio of the rank's signal to the signal of the other ranks.
 func (v *Verdict) times(signal string) float64 { return v.figure(signal).ratio() }

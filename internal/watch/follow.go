@@ -21,8 +21,8 @@ type reader interface {
 	Lacks(*signals.Sample) []string
 }
 
-// follower samples one server through its endpoints, its log or both. Only the goroutine of follow uses reader and
-// tail. Only the receiver of the readings uses the other fields.
+// follower samples one server through its endpoints, its log or both. The fields reader and tail are used only by the
+// goroutine of follow. The fields that change during the watch are used only by the receiver of the readings.
 type follower struct {
 	name   string
 	every  time.Duration
@@ -37,8 +37,8 @@ type follower struct {
 	told    bool
 }
 
-// newFollower returns a follower of a server. The follower's name is the name that the user gave the server, or else
-// the URL.
+// newFollower returns a follower of a server. The follower's name is the name that the user gave to the server. If the
+// user gave no name, it is the URL of the server.
 func newFollower(r *torch.Reached, given []torch.Target, every time.Duration) *follower {
 	f := &follower{name: r.URL, every: every, server: r, reader: signals.NewReader(r.Base, r.Header)}
 	for _, t := range given {

@@ -21,7 +21,7 @@ type group struct {
 }
 
 // takes reports whether a reading of the follower triggers a new sample of the group. Only readings of the group's
-// first follower do.
+// first follower trigger a sample.
 func (g *group) takes(f *follower) bool { return g.of[0] == f }
 
 // look computes the group's sample from the last readings. It returns false if there is no new sample.
@@ -72,7 +72,8 @@ func (g *group) rank(who int) string {
 // rankName returns the name that reports use for a data-parallel rank.
 func rankName(dp int) string { return fmt.Sprintf("DP%02d", dp) }
 
-// mostServers is the maximum number of servers that are captured together: the outlier, and peers for comparison.
+// mostServers is the maximum number of servers that are captured together. They are the outlier and its peers for
+// comparison.
 const mostServers = 4
 
 // concerned returns the servers to capture, or the reason why no server can be captured.

@@ -23,14 +23,14 @@ type ring struct {
 	made  int
 	next  time.Time // earliest time of the next window
 	turn  int       // index of the next server
-	slow  bool      // the user has been warned that windows come less often than requested
+	slow  bool      // the user has been warned that windows are taken less often than requested
 	shots []*shot   // the newest last
 	after *shot     // the capture after which the next window is taken; nil: none
 	bad   int       // consecutive failed windows
 }
 
-// judgedFor is the minimum time between two windows in which the rules are applied, as a multiple of the length of a
-// window.
+// judgedFor is the minimum time between two windows, as a multiple of the length of a window. The rules are applied
+// during this time.
 const judgedFor = 3
 
 // turn starts a window if one is due and a server has work to record.

@@ -60,8 +60,8 @@ type onScreen struct {
 	alarms  []string
 }
 
-// few is the minimum number of lines for ranks. If there are more ranks than lines, only the ranks with the highest
-// load are drawn.
+// few is the minimum number of lines used for ranks. If there are more ranks than lines, only the ranks with the
+// highest load are shown.
 const few = 3
 
 func (v *view) frame(width, rows int) []string {
@@ -115,8 +115,8 @@ func (s *onScreen) lines(now time.Time, width, room int) []string {
 	return out
 }
 
-// busiest returns the indices of the n ranks with the highest load, or of all ranks if there are fewer. The indices are
-// in ascending order.
+// busiest returns the indices of the n ranks with the highest load, or the indices of all ranks if there are fewer than
+// n ranks. The indices are in ascending order.
 func busiest(ranks []signals.Flow, n int) (places []int) {
 	for i := range ranks {
 		places = append(places, i)

@@ -22,8 +22,9 @@ type seen struct {
 	Server    string    `json:"server"`
 	Seconds   float64   `json:"seconds"` // time since the previous sample
 	Restarted bool      `json:"restarted,omitempty"`
-	Blind     bool      `json:"blind,omitempty"`  // not judged, because a capture of the watch was in progress
-	Tokens    *float64  `json:"tokens,omitempty"` // per second, all ranks
+	// whether no rule was applied, because the watch was capturing a window
+	Blind  bool     `json:"blind,omitempty"`
+	Tokens *float64 `json:"tokens,omitempty"` // per second, all ranks
 
 	Ranks []seenRank `json:"ranks"`
 	TTFT  *seenHist  `json:"ttft,omitempty"`
@@ -48,9 +49,10 @@ type seenRank struct {
 
 // seenHist is a histogram of the observations of a sample, with cumulative buckets.
 type seenHist struct {
-	Sum    float64      `json:"sum"`
-	Count  float64      `json:"count"`
-	Counts [][2]float64 `json:"counts"` // upper bound in s, observations up to it; the rest exceeds the last bound
+	Sum   float64 `json:"sum"`
+	Count float64 `json:"count"`
+	// upper bound in s, number of observations up to this bound; all other observations exceed the last bound
+	Counts [][2]float64 `json:"counts"`
 }
 
 func given(v float64) *float64 {

@@ -30,7 +30,7 @@ import (
 type shot struct {
 	w       *Watch
 	name    string
-	ring    bool // the shot is a window of the flight recorder, which is explained only if a capture needs it
+	ring    bool // the shot is a window of the flight recorder; it is explained only if a capture needs it
 	of      *group
 	servers []*follower
 	at      time.Time
@@ -75,7 +75,7 @@ func (s *shot) take(ctx context.Context) {
 		return
 	}
 	s.explain(going)
-	debug.FreeOSMemory() // release the memory of the analysis, since the next analysis may be far off
+	debug.FreeOSMemory() // release the memory of the analysis, because the next analysis may be hours away
 }
 
 // record captures the window.
@@ -85,8 +85,8 @@ func (s *shot) record(ctx context.Context) (err error) {
 	}
 	var targets []torch.Target
 	for _, f := range s.servers {
-		// If a worker can be reached only through its router, it is captured through the router, together with all
-		// other workers of the router.
+		// A worker that can be reached only through its router is captured through the router. All other workers of the
+		// router are captured together with this worker.
 		t := f.server.Target
 		if f.server.Base != f.server.URL {
 			t = f.server.Front
@@ -130,7 +130,7 @@ func (s *shot) collect(ctx context.Context) error {
 		return err
 	}
 	pause.For(ctx, s.w.Capture.NsysTime)
-	// Stop must not be cancelled, however long it takes: closing a window cannot be aborted.
+	// Stop must not be cancelled, even if it takes long, because closing a window cannot be aborted.
 	closed, err := told.Stop(context.WithoutCancel(ctx), w.Output, s.w.Capture.Options.Timeout)
 	if err != nil {
 		return err
@@ -197,9 +197,10 @@ func (s *shot) serverOf(path string) string {
 	return ""
 }
 
-// against compares the outlier data-parallel rank with the others. If the signals show no outlier, against takes the
-// rank with the longest steps. It does so only if the steps are long for a reason on that rank itself, and clearly
-// longer than the steps of every other rank. (If all ranks are slow, one of them is always the slowest.)
+// against compares the outlier data-parallel rank with the other ranks. If the signals show no outlier, against uses
+// the rank with the longest steps, provided that two conditions hold. The steps must be long for a reason on that rank
+// itself, and they must be clearly longer than the steps of every other rank. The second condition is needed because
+// one rank is always the slowest, even if all ranks are slow.
 func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica {
 	of := func(dp int) *result.Replica {
 		return w.Replica(rankName(dp), func(src *trace.Source) bool { return src.Rank.DP == dp })
@@ -208,7 +209,7 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica
 		return of(who)
 	}
 	var worst *result.Replica
-	at, next := 0, 0.0 // DP rank of the slowest; Longer of the second slowest
+	at, next := 0, 0.0 // DP rank of the slowest rank; Longer of the second slowest rank
 	seen := map[int]bool{}
 	for _, t := range traces {
 		dp := t.Source.Rank.DP
@@ -234,8 +235,8 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica
 	return worst
 }
 
-// shows returns false if the signals contradict that a rank's tokens are slower since the change. It returns true if
-// the signals confirm this or are unknown.
+// shows reports whether the signals are consistent with the hypothesis that a rank produces its tokens more slowly
+// since the change. It returns true if the signals are unknown.
 func (s *shot) shows(dp int) bool {
 	v := &Verdict{Load: figures(s.past, dp, s.why[0].Onset, s.at)}
 	pace := v.times("pace")

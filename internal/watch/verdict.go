@@ -17,10 +17,11 @@ import (
 
 // Kinds of verdicts.
 const (
-	MoreWork = "more work" // a rank has more requests, more tokens or longer sequences, and takes proportionally longer
-	Slower   = "slower"    // a rank takes longer for the same work
-	Overload = "overload"  // requests arrive faster than the server serves them
-	Unclear  = "unclear"   // the data show none of these
+	// a rank has more requests, more tokens or longer sequences, and its steps take proportionally longer
+	MoreWork = "more work"
+	Slower   = "slower"   // a rank takes longer than the other ranks for the same work
+	Overload = "overload" // requests arrive faster than the server can serve them
+	Unclear  = "unclear"  // the data show none of the conditions above
 )
 
 // Verdict combines the evidence of signals and kernels.
@@ -28,13 +29,14 @@ type Verdict struct {
 	Kind  string    `json:"kind"`
 	Rank  string    `json:"rank,omitempty"`
 	Since time.Time `json:"since"`
-	Cause string    `json:"cause,omitempty"` // slower: as of a straggler; more work: requests, tokens, contexts or load
-	Says  string    `json:"says"`            // one sentence
+	// slower: as for a straggler; more work: requests, tokens, contexts or load
+	Cause string `json:"cause,omitempty"`
+	Says  string `json:"says"` // one sentence
 
 	Rules []string `json:"rules"` // rules that raised an alarm, the earliest first
 
-	// Load holds the signals of the rank and the medians of the others. Each figure has a value since the change and a
-	// value for the minute before the change.
+	// Load holds the signals of the rank and the medians over the other ranks. Each figure has one value for the period
+	// since the change and one value for the minute before the change.
 	Load     []Figure `json:"load"`
 	Evidence []string `json:"evidence"` // evidence from kernels
 	Next     []string `json:"next"`     // recommended actions
@@ -50,7 +52,7 @@ type Verdict struct {
 	Problems  []string `json:"problems,omitempty"` // reasons why windows could not be explained
 }
 
-// verdict combines the evidence of the signals with that of the windows.
+// verdict combines the evidence of the signals with the evidence of the windows.
 func (s *shot) verdict() *Verdict {
 	first := s.why[0]
 	v := &Verdict{Kind: Unclear, Since: first.Onset, Rules: []string{}, Evidence: []string{}, Next: []string{}, Findings: []string{}, Load: []Figure{}, Changed: s.changed}
@@ -104,7 +106,7 @@ func (s *shot) verdict() *Verdict {
 	return v
 }
 
-// next sets the recommended actions, if no finding of the window has provided any.
+// next sets the recommended actions if no finding of the window has provided any actions.
 func (v *Verdict) next() {
 	f := result.Finding{Kind: result.Straggler, Cause: v.Cause, Names: []string{v.Rank}}
 	if v.Replica != nil && v.Replica.Held != nil {
@@ -157,7 +159,7 @@ func (v *Verdict) byReplica(r *result.Replica) {
 		return
 	case result.CauseLoad:
 		v.Kind, v.Cause = MoreWork, result.CauseLoad
-		if v.gathers() { // the rank has more running requests because its steps take longer
+		if v.gathers() { // the rank has more running requests only because its steps take longer
 			v.Kind, v.Cause = Slower, result.CauseUnknown
 			if r.Held != nil || r.LikeSlower() && r.Like >= different*r.Busier() {
 				v.Cause = result.CauseDevice
@@ -195,9 +197,9 @@ const (
 )
 
 // byLoad derives the verdict from the signals by Little's law: requests in a rank = tokens/s × time per token. A rank
-// that runs more requests than the others and produces more tokens is busy. A rank that runs more requests but produces
-// no more tokens is slow. A rank that runs as many requests and produces as many tokens as the others, while more
-// requests wait for it, is fully loaded.
+// that runs more requests than the other ranks and produces more tokens is busy. A rank that runs more requests but
+// does not produce more tokens is slow. A rank is fully loaded if it runs as many requests and produces as many tokens
+// as the other ranks, while more requests wait for this rank.
 func (v *Verdict) byLoad() {
 	running, tokens := v.times("running"), v.times("tokens")
 	if math.IsNaN(running) || math.IsNaN(tokens) {
@@ -214,13 +216,13 @@ func (v *Verdict) byLoad() {
 	}
 }
 
-// gathers reports whether a rank runs more requests than the others but produces no more tokens.
+// gathers reports whether a rank runs more requests than the other ranks but does not produce more tokens.
 func (v *Verdict) gathers() bool {
 	running, tokens := v.times("running"), v.times("tokens")
 	return tokens <= equal && running/tokens >= different
 }
 
-// waits reports whether more requests wait for this rank than for the others. The difference must be at least
+// waits reports whether more requests wait for this rank than for the other ranks. The difference must be at least
 // overloaded and at least half the number of requests that the rank runs.
 func (v *Verdict) waits() bool {
 	queued, running := v.figure("queued"), v.figure("running")

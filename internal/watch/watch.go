@@ -1,11 +1,11 @@
-// Package watch follows running servers. It detects when ranks diverge or requests become slow, and then captures a
-// window.
+// Package watch follows running servers. When ranks diverge or requests become slow, the package detects this and
+// captures a window.
 //
 // [Watch.Do] starts one follower per server, which takes samples (package signals). The rules of package detect are
 // applied to the samples, and each result becomes an [Event]. Package torch or nsys then captures a window. The window
 // is explained, and the explanation is combined with the signals in a [Verdict].
 //
-// A watch can run for days: its history is bounded, and it waits for servers that are down.
+// A watch can run for days. Its history is bounded, and servers that are down are awaited.
 package watch
 
 import (
@@ -48,8 +48,8 @@ type Watch struct {
 	Say  *progress.Console
 	Tell func(line string) // prints a line for the user
 
-	// Observers, or nil. See receives each sample of a server, or the error of taking it. Hear receives each event with
-	// a sentence that describes the event.
+	// See and Hear are optional observers. See receives each sample of a server, or the error that occurred while
+	// taking the sample. Hear receives each event and a sentence that describes the event.
 	See  func(server string, at time.Time, now *signals.Live, err error)
 	Hear func(e *Event, says string)
 }
@@ -60,8 +60,8 @@ type Log struct {
 	Path   string // "-": stdin
 }
 
-// Of returns the index of the server that wrote the log. servers holds the name and the URL of each server. Of returns
-// -1 if there are no servers, only the log.
+// Of returns the index of the server that wrote the log. The parameter servers holds the name and the URL of each
+// server. If there are no servers, Of returns -1, since the log is then followed by itself.
 func (l *Log) Of(servers [][2]string) (int, error) {
 	i := slices.IndexFunc(servers, func(s [2]string) bool { return l.Server != "" && (s[0] == l.Server || s[1] == l.Server) })
 	switch {
@@ -81,9 +81,9 @@ func (l *Log) Of(servers [][2]string) (int, error) {
 type Capture struct {
 	Window      torch.Window
 	Options     torch.Options
-	Nsys        *nsys.ExternalSession // standby session of Nsight Systems that replaces the torch profiler
+	Nsys        *nsys.ExternalSession // standby session of Nsight Systems, used instead of the torch profiler
 	NsysTime    time.Duration         // length of the windows of Nsys
-	Cooldown    time.Duration         // minimum time between captures that show the same condition
+	Cooldown    time.Duration         // minimum time between captures for the same cause
 	Most        int                   // maximum number of captures
 	MostBytes   int64                 // maximum total size
 	MostMemory  int64                 // memory that is available for explaining a capture, in bytes; 0: unknown
@@ -175,7 +175,7 @@ func (m *coordinator) group(ctx context.Context) error {
 	return nil
 }
 
-// takeLogs assigns each log to the follower of the server that wrote it. A log without a server gets a separate
+// takeLogs assigns each log to the follower of the server that wrote the log. A log without a server gets a separate
 // follower.
 func (m *coordinator) takeLogs() error {
 	var servers [][2]string
@@ -217,7 +217,7 @@ func (m *coordinator) begin() {
 	}
 }
 
-// reading is a sample of one server, or the error of taking it.
+// reading is a sample of one server, or the error that occurred while taking the sample.
 type reading struct {
 	of     *follower
 	at     time.Time

@@ -21,7 +21,7 @@ var causes = map[string]string{
 	result.CauseUnknown:       "cause unknown",
 }
 
-// sentence summarizes the verdict in one sentence. answer is the summary of the window.
+// sentence summarizes the verdict in one sentence. The parameter answer is the summary of the window.
 func (v *Verdict) sentence(rule, answer string) string {
 	since := "since " + clock(v.Since)
 	alone := ""
@@ -47,7 +47,7 @@ func (v *Verdict) sentence(rule, answer string) string {
 	return fmt.Sprintf("%s %s; in the window: %s", rule, since, answer)
 }
 
-// much describes how much more work the rank has than the others.
+// much describes how much more work the rank has than the other ranks.
 func (v *Verdict) much() string {
 	if r := v.Replica; r != nil && r.Cause == result.CauseLoad {
 		what := "requests"
@@ -117,7 +117,7 @@ func (v *Verdict) lines(dir string) []string {
 // time reports whether the unit of the figure is s, or s per something.
 func (f *Figure) time() bool { return f.Unit == "s" || strings.HasPrefix(f.Unit, "s ") }
 
-// short formats a value of the figure without the unit, except for times, which include the unit.
+// short formats a value of the figure. Only times include the unit.
 func (f *Figure) short(v *float64) string {
 	switch {
 	case v == nil:

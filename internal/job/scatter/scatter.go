@@ -35,9 +35,10 @@ type Options struct {
 	Take func(task int, stdout io.Reader) error
 }
 
-// Run runs tasks. If this process is in an allocation, the tasks run as steps of it. Otherwise each task that names a
-// node runs in a separate job, and all other tasks run as one job array. Run returns one error per task, nil for a task
-// whose output was read completely. When ctx ends or Within has passed, all running tasks are cancelled.
+// Run runs tasks. If this process is in an allocation, the tasks run as steps of the allocation. Otherwise each task
+// that names a node runs in a separate job, and all other tasks run as one job array. Run returns one error per task.
+// The error is nil if the output of the task was read completely. When ctx ends or Within has passed, all running tasks
+// are cancelled.
 func Run(ctx context.Context, tasks []Task, o Options) ([]error, error) {
 	if err := slurm.Available(); err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// hold is the batch script of a job. It keeps the job's allocation until it receives USR1. In the meantime this process
-// runs a step in the allocation.
+// hold is the batch script of a job. The script keeps the job's allocation until the script receives USR1. While the
+// script runs, this process runs a step in the allocation.
 const hold = `#!/bin/sh
 trap 'exit 0' USR1
 sleep %d &
@@ -110,7 +110,7 @@ func (r *run) submitted(ctx context.Context) (err error) {
 	return nil
 }
 
-// Polling intervals of Slurm: the first interval is asking, and the intervals grow up to slowPoll.
+// Intervals at which Slurm is polled. The first interval is asking. The intervals grow up to slowPoll.
 const (
 	asking   = 300 * time.Millisecond
 	slowPoll = 5 * time.Second
@@ -177,8 +177,8 @@ func (j *submission) of(s *slurm.State) (tasks []int) {
 	return tasks
 }
 
-// name returns a name for s that identifies a single job. The id alone does not: the last task of an array has the same
-// id as the array.
+// name returns a name for s that identifies a single job. The id alone is not sufficient, because the last task of an
+// array has the same id as the array.
 func (j *submission) name(s *slurm.State) string {
 	if s.Task == "" {
 		return s.ID

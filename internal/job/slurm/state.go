@@ -10,7 +10,7 @@ import (
 
 // State is Slurm's state of a job or of a task of an array.
 type State struct {
-	ID     string // id of the job; a task of an array gets an id of its own when it begins
+	ID     string // id of the job; a task of an array gets a separate id when the task begins
 	Task   string // array only: task number, or numbers of the pending tasks, such as 3-9
 	Is     string // such as PENDING, RUNNING, COMPLETED or NODE_FAIL
 	Reason string // reason why the job is pending or has ended; "": none
@@ -22,7 +22,7 @@ type State struct {
 // ErrUnknown means that Slurm has no record of a job.
 var ErrUnknown = errors.New("no such job in Slurm")
 
-// alive holds the states of pending and running jobs; all other states are final.
+// alive holds the states of pending and running jobs. All other states are final.
 var alive = map[string]bool{
 	"PENDING": true, "RUNNING": true, "SUSPENDED": true, "COMPLETING": true, "CONFIGURING": true, "STOPPED": true, "SIGNALING": true,
 	"STAGE_OUT": true, "RESIZING": true, "REQUEUED": true, "REQUEUE_FED": true, "REQUEUE_HOLD": true, "SPECIAL_EXIT": true, "RESV_DEL_HOLD": true,
@@ -31,8 +31,8 @@ var alive = map[string]bool{
 // Ended reports whether the job is over.
 func (s *State) Ended() bool { return !alive[s.Is] }
 
-// States returns the state of a job, or of each task of an array. Slurm forgets a job some minutes after its end.
-// States then queries Slurm's accounting, if the cluster has any.
+// States returns the state of a job, or the state of each task of an array. Slurm forgets a job some minutes after the
+// end of the job. In that case States queries Slurm's accounting, if the cluster has accounting.
 func States(ctx context.Context, id string) ([]State, error) {
 	out, err := ask(ctx, "", "scontrol", "--oneliner", "show", "job", id)
 	if err == nil {

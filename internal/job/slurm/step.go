@@ -17,7 +17,7 @@ type Step struct {
 	Name  string   // shown by squeue --steps
 	Nodes []string // empty: one node, which Slurm chooses
 	Env   []string // KEY=VALUE, added to the environment of this process
-	Dir   string   // working directory; "": that of this process
+	Dir   string   // working directory; "": the working directory of this process
 	Args  []string // additional srun arguments, such as --container-image=...
 }
 

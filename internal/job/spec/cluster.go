@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Cluster is the content of a srtslurm.yaml: the settings that all jobs of a cluster share.
+// Cluster is the content of a srtslurm.yaml: the settings that are common to all jobs of a cluster.
 type Cluster struct {
 	DefaultAccount, DefaultPartition, DefaultTimeLimit string
 
@@ -62,9 +62,9 @@ const (
 	clusterVariable = "SRTSLURM_CONFIG"
 )
 
-// FindCluster returns the path of the cluster file. The path is given, or else the value of the environment variable,
-// or else a file in the working directory or in one of the two directories above it. FindCluster returns "" if there is
-// no cluster file.
+// FindCluster returns the path of the cluster file. If given is not "", it is the path. Otherwise the path is the value
+// of the environment variable. If the variable is not set, FindCluster searches the working directory and the two
+// directories above it. If there is no cluster file, FindCluster returns "".
 func FindCluster(given string) (string, error) {
 	if given != "" {
 		_, err := os.Stat(given)
@@ -102,8 +102,8 @@ func ParseCluster(name string, data []byte) (*Cluster, []Note, error) {
 	return r.into, r.notes, nil
 }
 
-// Logs returns the directory that contains the directories of all jobs. It is the cluster file's value, or usual if the
-// cluster file has none.
+// Logs returns the directory that contains the directories of all jobs. If the cluster file does not specify the
+// directory, Logs returns usual.
 func (c *Cluster) Logs(usual string) string {
 	switch {
 	case c.OutputDir != "":
@@ -118,8 +118,8 @@ func (c *Cluster) Logs(usual string) string {
 const usualLimit = "04:00:00"
 
 // Resolve fills in the values that a job takes from the cluster file, and replaces aliases by paths. A nil cluster has
-// neither values nor aliases. The returned error is of type Problems and refers to the job's file: unknown aliases, and
-// workers that do not fit on the nodes of the cluster. Resolving a job a second time changes nothing.
+// neither values nor aliases. The returned error is of type Problems and refers to the job's file. It reports unknown
+// aliases, and workers that do not fit on the nodes of the cluster. Resolving a job a second time has no effect.
 func (c *Cluster) Resolve(j *Job) error {
 	if c == nil {
 		c = &Cluster{}
@@ -164,8 +164,8 @@ func problemsOf(err error) Problems {
 	return p
 }
 
-// alias returns the value that an alias stands for. A name that is a path, that names an existing file, or that
-// contains a colon (an image of a registry, a built-in model) is not an alias; alias returns it unchanged.
+// alias returns the value of an alias. Three kinds of names are not aliases and are returned unchanged: paths, names of
+// existing files, and names that contain a colon, such as an image of a registry or a built-in model.
 func alias(name string, aliases []Setting) (string, bool) {
 	for _, a := range aliases {
 		if a.Name == name {

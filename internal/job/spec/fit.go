@@ -8,8 +8,8 @@ func (j *Job) Fit() error {
 	return j.misfits(&j.origin, func(key string) bool { return j.given(key) }).err()
 }
 
-// misfits returns problems for the roles whose workers do not fit on their nodes. sure reports whether the value of a
-// key is known.
+// misfits returns problems for the roles whose workers do not fit on their nodes. The function sure reports whether the
+// value of a key is known.
 func (j *Job) misfits(o *origin, sure func(key string) bool) (problems Problems) {
 	for _, role := range j.Roles() {
 		nodes, workers, each := j.Nodes(role), j.Workers(role), j.Resources.GPUsPerNode

@@ -12,8 +12,8 @@ type Flag struct {
 	Value any // bool, int64, float64, string, or []any of these
 }
 
-// Args returns the arguments of the flag: --key for true, nothing for false, --key v1 v2 for a list, otherwise --key
-// value.
+// Args returns the arguments of the flag: --key for true, no argument for false, --key v1 v2 for a list, and --key
+// value for any other value.
 func (f Flag) Args() []string {
 	words := []string{"--" + f.Key}
 	switch v := f.Value.(type) {
@@ -31,7 +31,7 @@ func (f Flag) Args() []string {
 	return words
 }
 
-// word formats a value in Python syntax, since a Python program parses the flag.
+// word formats a value in Python syntax, because a Python program parses the flag.
 func word(v any) string {
 	switch v := v.(type) {
 	case bool:

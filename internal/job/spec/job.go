@@ -1,7 +1,7 @@
 // Package spec parses a job's YAML file: a model, the nodes and workers that serve it, and the windows to record. The
-// format is that of srtctl, in the version whose profiling document package job follows. The checks are stricter than
-// srtctl's: an error that would otherwise appear only after hours in a queue is reported at once, with line and column.
-// The package cannot run jobs.
+// format is the format of srtctl. The version of srtctl is the one whose profiling document package job follows. The
+// checks are stricter than srtctl's: an error that would otherwise appear only after hours in a queue is reported at
+// once, with line and column. The package cannot run jobs.
 package spec
 
 import (
@@ -12,7 +12,7 @@ import (
 // Role is the function of a worker.
 type Role string
 
-// Roles. A job has either prefill and decode workers or aggregated ones.
+// Roles. A job has either prefill and decode workers, or aggregated workers.
 const (
 	Prefill    Role = "prefill"
 	Decode     Role = "decode"
@@ -38,7 +38,7 @@ type Job struct {
 // Model is the served model and its container.
 type Model struct {
 	Path      string // an alias from the cluster file until Cluster.Resolve replaces it
-	Container string // an alias, like Path; not needed if backend.type is stepscope
+	Container string // an alias until Cluster.Resolve replaces it; not needed if backend.type is stepscope
 	Precision string
 }
 
@@ -57,8 +57,9 @@ type Slurm struct {
 	Account, Partition, TimeLimit string
 }
 
-// Types of backends. StepScope is an addition to srtctl's types: the workers are stepscope's embedded server, which
-// accepts the flags in sglang_config under SGLang's names. A job with this backend needs neither a GPU nor a container.
+// Types of backends. StepScope is an addition to srtctl's types. With StepScope, the workers are stepscope's embedded
+// server, which accepts the flags in sglang_config under SGLang's names. A job with this backend needs neither a GPU
+// nor a container.
 const (
 	SGLang    = "sglang"
 	StepScope = "stepscope"

@@ -1,16 +1,16 @@
 package spec
 
-// key describes a key of a YAML file. Parsing, the texts of problems and the JSON schema are all derived from tables of
-// such descriptions.
+// key describes a key of a YAML file. The parser, the texts of problems and the JSON schema are all derived from tables
+// of such descriptions.
 type key[T any] struct {
 	name     string
 	about    string
 	required bool
-	unless   string   // KEY=VALUE, such as backend.type=stepscope: not required if that key has that value
+	unless   string   // KEY=VALUE, such as backend.type=stepscope: the key is not required if KEY has that VALUE
 	choices  []string // allowed strings
 	lines    bool     // the string may have several lines
 	least    int      // minimum of a number
-	preset   any      // default value that the schema states
+	preset   any      // default value given in the schema
 
 	// at returns the destination of the value. The type of the destination determines the form that the value must
 	// have: *string, *int, *bool, *[]int (a list of numbers, or 1x4x8), *[]Mount (of host:container), func([]Setting)
@@ -19,7 +19,7 @@ type key[T any] struct {
 
 	keys  []key[T] // keys of the map, if the value is a map
 	begin func(*T) // called if the map is present
-	stays bool     // an empty map is an error; otherwise it is equivalent to no map
+	stays bool     // an empty map is an error; if unset, an empty map is equivalent to an absent map
 }
 
 // most is the largest number that a key accepts.
@@ -114,7 +114,7 @@ func phaseOf(r Role, at func(*Job) **Phase) key[Job] {
 // lastStep is the default of stop_step.
 const lastStep = 50
 
-// newJob returns a job with those default values that do not depend on other keys.
+// newJob returns a job with all default values that do not depend on other keys.
 func newJob() *Job {
 	return &Job{
 		Resources:        Resources{GPUsPerNode: 4},

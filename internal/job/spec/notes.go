@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Note is a remark about a position in a file. It is a problem, or information about a default or a conversion that
+// Note is a remark about a position in a file. The remark is a problem, or it describes a default or a conversion that
 // Parse applied.
 type Note struct {
 	File   string `json:"file"`
@@ -58,8 +58,8 @@ type origin struct {
 // given reports whether the file contains the key with a value.
 func (o *origin) given(key string) bool { _, ok := o.spots[key]; return ok }
 
-// note returns a note about a key. The position is that of the key, or, if the file lacks the key, that of the nearest
-// enclosing key in the file.
+// note returns a note about a key. The position of the note is the position of the key. If the file lacks the key, it
+// is the position of the nearest enclosing key in the file.
 func (o *origin) note(key, format string, args ...any) Note {
 	at := spot{1, 1}
 	for around := key; around != ""; {

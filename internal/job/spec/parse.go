@@ -8,7 +8,7 @@ import (
 
 // Parse parses a job file. The returned error is of type Problems and lists all problems, not only the first. The notes
 // report defaults and conversions that Parse applied. If the file has a sweep, the returned job contains only the
-// values that no parameter changes; Expand returns the jobs of the sweep.
+// values that do not depend on a parameter. Expand returns the jobs of the sweep.
 func Parse(name string, data []byte) (*Job, []Note, error) {
 	tree, params, problems := document(name, data)
 	j, notes, more := readJob(name, tree, params)
@@ -18,7 +18,7 @@ func Parse(name string, data []byte) (*Job, []Note, error) {
 	return j, notes, nil
 }
 
-// document returns the YAML tree of a file and the parameters of the sweep in it.
+// document returns the YAML tree of a file and the parameters of the file's sweep.
 func document(name string, data []byte) (*yamltree.Node, []Parameter, Problems) {
 	r := newReader(name, newJob(), jobKeys)
 	tree := r.parse(data)

@@ -45,7 +45,7 @@ func (r *reader[T]) remark(key, format string, args ...any) {
 	r.notes = append(r.notes, r.note(key, format, args...))
 }
 
-// wrong adds a problem of a key, positioned at a node inside the key's value.
+// wrong adds a problem with a key. The position of the problem is a node inside the key's value.
 func (r *reader[T]) wrong(key string, n *yamltree.Node, format string, args ...any) {
 	r.bad[key] = true
 	r.problems = append(r.problems, Note{r.file, n.Line, n.Column, key, fmt.Sprintf(format, args...)})
@@ -63,7 +63,7 @@ func (r *reader[T]) parse(data []byte) *yamltree.Node {
 // read reads a whole document according to r.table.
 func (r *reader[T]) read(tree *yamltree.Node) {
 	switch {
-	case tree == nil: // the text is not valid YAML, which has already been reported
+	case tree == nil: // the text is not valid YAML; this has already been reported
 		return
 	case tree.Kind == yamltree.Null:
 		r.wrong("", tree, "the file is empty")
@@ -135,7 +135,7 @@ func (r *reader[T]) missing(path string, keys []key[T]) {
 	}
 }
 
-// missingText describes a missing key, with srtctl's wording if srtctl has one for this key.
+// missingText describes a missing key. If srtctl has a message for this key, missingText uses srtctl's wording.
 func missingText(path string) string {
 	text := path + " is missing"
 	if strings.HasPrefix(path, "profiling.") && (strings.HasSuffix(path, ".isl") || strings.HasSuffix(path, ".osl")) {
@@ -168,7 +168,7 @@ func names[T any](keys []key[T]) []string {
 	return all
 }
 
-// later holds keys of later srtctl versions, which users may copy into their files.
+// later holds keys of later srtctl versions. Users may copy such keys into their files.
 var later = map[string]string{
 	"schema": "files of srtctl 2 are not supported", "roles": "files of srtctl 2 are not supported", "engine": "files of srtctl 2 are not supported",
 	"profiling.aggregated": "aggregated workers are recorded by profiling.decode",

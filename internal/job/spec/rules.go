@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// jobRules checks rules that involve several values of a job. If srtctl has a message for the same problem, our message
-// begins with the same text, since users search for srtctl's messages.
+// jobRules checks rules that involve several values of a job. If srtctl has a message for the same problem, stepscope's
+// message begins with the text of srtctl's message, because users search for srtctl's messages.
 type jobRules struct {
 	*reader[Job]
 	j *Job
@@ -165,7 +165,7 @@ func (r jobRules) phases(roles []Role) {
 	r.problem("profiling.type", "profiling.type is %s, but no phase would run: give %s", r.j.Profiling.Type, strings.Join(want, " or "))
 }
 
-// sections checks that sglang_config has a section for each role of the job, and for no other role.
+// sections checks that sglang_config has a section for each role of the job and no section for any other role.
 func (r jobRules) sections(roles []Role) {
 	const at = "backend.sglang_config"
 	if roles == nil || r.bad["backend"] || r.bad[at] {

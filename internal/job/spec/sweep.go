@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Parameter is a parameter of a sweep. Its values have the text that the file has.
+// Parameter is a parameter of a sweep. Its values are written as in the file.
 type Parameter struct {
 	Name   string
 	Values []string
@@ -21,7 +21,7 @@ type Parameter struct {
 
 // Variant is one job of a sweep.
 type Variant struct {
-	Name       string // the NAME in the name of the job's directory, job_001_NAME
+	Name       string // NAME in job_001_NAME, the name of the job's directory
 	Of         string // job name in the file, without placeholders
 	Parameters []Setting
 	Job        *Job
@@ -35,7 +35,7 @@ const mostVariants = 1000
 var inBraces = regexp.MustCompile(`\{\s*([A-Za-z_][A-Za-z0-9_-]*)\s*\}`)
 
 // placeholder reports whether a value is or contains a placeholder of the sweep. If the whole value is a placeholder
-// that names no parameter, placeholder adds a problem. Braces inside a longer value are no problem, since flags may
+// that names no parameter, placeholder adds a problem. Braces inside a longer value are allowed, because flags may
 // contain JSON.
 func (r *reader[T]) placeholder(path string, n *yamltree.Node) bool {
 	name, whole := alone(n)
@@ -190,8 +190,8 @@ func told(settings []Setting) string {
 	return list(words)
 }
 
-// variantName returns the name of a job of a sweep. As in srtctl, it appends the parameters that do not occur in the
-// name.
+// variantName returns the name of a job of a sweep. As in srtctl, the parameters that do not occur in the name are
+// appended.
 func variantName(tree *yamltree.Node, name string, settings []Setting) string {
 	written := writtenName(tree)
 	for _, s := range settings {
@@ -213,7 +213,7 @@ func writtenName(tree *yamltree.Node) string {
 }
 
 // filled returns a copy of a tree in which the placeholders of the sweep are replaced by values. If top is set, the
-// tree is the whole document, and filled removes the section sweep.
+// tree is the whole document. In that case filled removes the section sweep.
 func filled(n *yamltree.Node, values map[string]*yamltree.Node, top bool) *yamltree.Node {
 	if name, ok := alone(n); ok && values[name] != nil {
 		v := *values[name]

@@ -76,7 +76,7 @@ func shortened(s string) string {
 }
 
 // text reads a string. If the value is a number or a boolean, text uses the value as written: in "container: 0.5" the
-// user means a string, and has only omitted the quotes that YAML needs.
+// user intends a string but has omitted the quotes that YAML requires.
 func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 	got, ok := r.letters(path, n)
 	if !ok {
@@ -203,7 +203,7 @@ func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) 
 		if strings.HasSuffix(path, "_environment") && !variable.MatchString(e.Key) {
 			r.problems = append(r.problems, Note{r.file, e.Line, e.Column, at, fmt.Sprintf("%s: %q is not a variable name", path, shortened(e.Key))})
 		}
-		// Braces that are no placeholder are no error in these values, since shells use braces.
+		// In these values, braces that are not a placeholder are allowed, because shells use braces.
 		if name, ok := alone(e.Value); ok && r.parameter(name) {
 			all = append(all, Setting{e.Key, "{" + name + "}"})
 		} else if value, ok := r.letters(at, e.Value); ok {
@@ -221,7 +221,7 @@ func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) 
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ours lists the flags that stepscope derives from the job's resources.
+// ours lists the flags that stepscope itself derives from the job's resources.
 var ours = []string{"dist-init-addr", "nnodes", "node-rank"}
 
 var flagForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
@@ -254,7 +254,7 @@ func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
 	to(all)
 }
 
-// flag reads the value of a flag or of an item of its list.
+// flag reads the value of a flag, or the value of one item of a flag's list.
 func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
 	if r.placeholder(path, n) {
 		return n.Source, true

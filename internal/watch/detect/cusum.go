@@ -6,21 +6,22 @@ import (
 )
 
 // sum is a cumulative sum in seconds (E. S. Page, Continuous inspection schemes, Biometrika 41, 1954). Each point has a
-// statistic v. If v has reached the alarm level (high), the point adds the time since the previous point to the sum. If
-// v is halfway between normal and high, the point adds nothing: halfway is Page's reference value for detecting a
-// change from normal to high. If v is lower, the point subtracts. Contributions are clipped to the elapsed time in both
-// directions (Huber's clipping), so an extreme value counts no more than its duration. For example, a burst of 1 s adds
-// 1 s.
+// statistic v. If v is at or above the alarm level (high), the point adds the time since the previous point to the sum.
+// If v is halfway between normal and high, the point adds nothing: halfway is Page's reference value for detecting a
+// change from normal to high. If v is less than halfway, the point subtracts from the sum. A contribution is clipped to
+// the elapsed time in both directions (Huber's clipping), so an extreme value counts no more than its duration. For
+// example, a burst of 1 s adds 1 s.
 //
 //	y = clip((v − mid) / (high − mid), −1, 1)    mid = (normal + high) / 2
 //	S = max(0, S + y·dt)                          alarm at S ≥ for, if v ≥ limit half of the time since S left 0
 //
-// high is the rule's limit, or a higher value if v varies so much in normal operation that the limit is meaningless.
+// The level high is the rule's limit. If v varies so much in normal operation that the limit is meaningless, high is
+// greater than the limit.
 //
-// If v changes in a step, the most likely time of the step is the last time that S was 0 (D. V. Hinkley, Inference
+// If v changes in a step, the most likely time of the step is the last time at which S was 0 (D. V. Hinkley, Inference
 // about the change-point from cumulative sum tests, Biometrika 58, 1971). But most changes are slopes, since requests
-// accumulate, and at the beginning of a slope S does not grow yet. The search for the onset therefore goes back from
-// the last time that S was 0 to the last usual point before it.
+// accumulate, and at the beginning of a slope S does not yet grow. The search for the onset therefore continues
+// backwards from the last time at which S was 0 to the last usual point before that time.
 type sum struct {
 	s float64 // s
 
@@ -30,7 +31,7 @@ type sum struct {
 	usual time.Time // last usual point
 	odd   time.Time // first point after usual
 
-	during, above float64 // seconds since onset, and the seconds of these with v ≥ limit
+	during, above float64 // seconds since onset; the part of these seconds with v ≥ limit
 	values        float64 // sum of v·dt since onset
 	alarm         bool
 }
@@ -44,7 +45,7 @@ const (
 	ended
 )
 
-// slope is the maximum time by which an onset may precede the last time that S was 0.
+// slope is the maximum time by which an onset may precede the last time at which S was 0.
 const slope = 30 * time.Second
 
 // between returns the two points between which the change lies.
@@ -55,8 +56,8 @@ func (c *sum) between() (after, onset time.Time) {
 	return c.zero, c.onset
 }
 
-// add adds a point. Of the time since the previous point, at most the duration most counts. The point can raise an
-// alarm only if sure is true.
+// add adds a point. The time since the previous point counts up to the duration most. The point can raise an alarm only
+// if sure is true.
 func (c *sum) add(at time.Time, p *point, limit, most time.Duration, sure bool) step {
 	v, normal, high := p.v, p.normal, p.high
 	dt := most

@@ -14,11 +14,11 @@ type Event struct {
 	Ended bool
 
 	At    time.Time // time at which the change became certain
-	After time.Time // last normal sample; the change lies between After
-	Onset time.Time // and Onset, the first sample that is not normal
+	After time.Time // last normal sample; the change lies between After and Onset
+	Onset time.Time // first sample that is not normal
 
 	Value  float64 // mean of the rule's statistic since the onset
-	Normal float64 // mean of the minute before the onset, or the rule's nominal value
+	Normal float64 // mean over the minute before the onset, or the rule's nominal value
 	Limit  float64
 	Who    int // DP rank of the outlier; -1: none
 }
@@ -31,7 +31,7 @@ type Engine struct {
 	of     map[string][]*state        // by group
 	past   map[string][]*signals.Live // the last minute, by group
 	paused map[string]bool            // by group
-	blind  map[string]time.Time       // by group: time until which nothing is judged
+	blind  map[string]time.Time       // by group: time until which no rule is applied
 }
 
 // state is the state of a rule for one group.
@@ -40,7 +40,7 @@ type state struct {
 	sum  sum
 	told Event           // event of the last point
 	over time.Time       // end of the last alarm; zero: none
-	who  map[int]float64 // by DP rank: seconds since the onset in which the rank was the outlier
+	who  map[int]float64 // by DP rank: time since the onset in which the rank was the outlier, s
 	calm calm
 
 	gathered    signals.Histogram
@@ -60,12 +60,12 @@ type moment struct {
 	v  float64
 }
 
-// settle is the time after a restart in which a server is not judged. During the first requests, a server compiles
-// kernels and allocates memory.
+// settle is the time after a restart in which no rule is applied to a server. During its first requests, a server
+// compiles kernels and allocates memory.
 const settle = 30 * time.Second
 
-// Pause suspends the judgement of groups until Resume is called. A capture slows down the servers, and stalls them
-// while the profilers write.
+// Pause suspends the rules for the given groups until Resume is called. A capture slows down the servers. It also
+// stalls them while the profilers write.
 func (e *Engine) Pause(groups ...string) {
 	e.paused = map[string]bool{}
 	for _, g := range groups {
@@ -76,7 +76,8 @@ func (e *Engine) Pause(groups ...string) {
 // catchUp is the time that a server needs to recover after a capture.
 const catchUp = time.Second
 
-// Resume ends a Pause. Samples that begin before the servers have recovered from the capture are not judged either.
+// Resume ends a Pause. Samples that begin before the servers have recovered from the capture are still ignored by the
+// rules.
 func (e *Engine) Resume(at time.Time) {
 	if e.blind == nil {
 		e.blind = map[string]time.Time{}
@@ -87,7 +88,7 @@ func (e *Engine) Resume(at time.Time) {
 	e.paused = nil
 }
 
-// Blind reports whether a sample of a group is excluded from judgement and from baselines.
+// Blind reports whether a sample of a group is excluded from the rules and from the baselines.
 func (e *Engine) Blind(group string, l *signals.Live) bool {
 	return e.paused[group] || l.At.Add(-l.Over).Before(e.blind[group])
 }
@@ -133,8 +134,8 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	for _, s := range states {
 		if ev, ok := s.take(l, 2*e.Every); ok {
 			ev.Group = group
-			// The history must begin before the change. The onset from the cumulative sum is accurate enough for this
-			// check.
+			// The history must begin before the change. For this check, the onset from the cumulative sum is accurate
+			// enough.
 			within := l.At.Sub(s.sum.onset) <= lookBack-leastBefore*e.Every
 			if !ev.Ended && !s.fromStart && within {
 				series := s.sinceLast(past, ev.Who)
@@ -187,7 +188,7 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	if p.limit == 0 {
 		p.limit = p.high
 	}
-	if s.rule.Kind == Latency { // a point covers the whole time in which its observations were gathered
+	if s.rule.Kind == Latency { // the point covers the whole time in which its observations were gathered
 		most = max(most, s.rule.For/3)
 	}
 	dt := min(max(l.At.Sub(s.sum.last), 0), most).Seconds()
@@ -217,7 +218,7 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	return ev, changed != nothing
 }
 
-// ended returns the end event for the alarm that ev began.
+// ended returns the event that ends the alarm of ev.
 func (ev Event) ended(at time.Time, was *sum) Event {
 	ev.Ended, ev.At, ev.Who, ev.Value = true, at, -1, was.mean()
 	ev.After, ev.Onset = was.zero, was.onset
@@ -227,8 +228,8 @@ func (ev Event) ended(at time.Time, was *sum) Event {
 // steady is the minimum share of the time since the onset in which the same rank must be the outlier.
 const steady = 0.6
 
-// outstanding returns the rank that was the outlier for the longest time since the onset, and the share of that time.
-// It returns -1 and 1 if no rank was an outlier.
+// outstanding returns the rank that was the outlier for the longest time since the onset, and the share of the time
+// since the onset in which it was. It returns -1 and 1 if no rank was an outlier.
 func (s *state) outstanding() (who int, share float64) {
 	who, longest, all := -1, 0.0, 0.0
 	for dp, t := range s.who {
@@ -264,8 +265,8 @@ func (c *calm) or(normal float64) float64 {
 	return c.mean
 }
 
-// history holds the normal points of the last minutes. A point is added only when it is certain that it was not the
-// beginning of an alarm.
+// history holds the normal points of the last minutes. A point is added only when it is certain that the point was not
+// the beginning of an alarm.
 type history struct {
 	past, pending []entry
 }
@@ -280,7 +281,7 @@ const (
 	mostPoints = 600
 )
 
-// offer adds a point to the pending points, which are not known to be normal yet.
+// offer adds a point to the pending points. It is not yet known whether pending points are normal.
 func (h *history) offer(e entry) {
 	if h.pending = append(h.pending, e); len(h.pending) > mostPoints {
 		// The pending state has lasted so long that it is the new normal.

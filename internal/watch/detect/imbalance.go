@@ -14,8 +14,8 @@ type signal struct {
 	counts bool
 }
 
-// perRank lists the per-rank signals with their names in rules. counts marks signals that are numbers of requests;
-// these vary by chance.
+// perRank lists the per-rank signals with their names in rules. The field counts marks signals that are numbers of
+// requests. Numbers of requests vary by chance.
 var perRank = []signal{
 	{"load", func(f *signals.Flow) float64 { return f.Load }, true},
 	{"running", func(f *signals.Flow) float64 { return f.Running }, true},
@@ -36,12 +36,14 @@ func signalOf(name string) *signal {
 // samples take several hours.
 const byChance = 1e-4
 
-// beyond returns the number of standard deviations that the largest of n ranks exceeds with the probability byChance.
+// beyond returns a number of standard deviations from the mean. The probability that the largest of n ranks exceeds
+// this number by chance is byChance.
 func beyond(n float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*byChance/n) }
 
-// stands returns by how many standard deviations the number of requests of a rank exceeds the mean of the other ranks.
-// The standard deviation is that of a distribution by chance alone. It uses Anscombe's transformation of the Poisson
-// distribution (F. J. Anscombe, Biometrika 35, 1948); the transformed values have the variance 1/4.
+// stands returns the number of standard deviations by which a rank's number of requests exceeds the mean of the other
+// ranks. The standard deviation assumes that requests are distributed by chance alone. It uses Anscombe's
+// transformation of the Poisson distribution (F. J. Anscombe, Biometrika 35, 1948); the transformed values have the
+// variance 1/4.
 func stands(requests, mean, others float64) float64 {
 	return 2 * (math.Sqrt(requests+3./8) - math.Sqrt(math.Max(mean, 0)+3./8)) / math.Sqrt(1+1/others)
 }
@@ -114,16 +116,17 @@ func (x *spreadOver) ratio(measure string) float64 {
 	case MaxOverMean:
 		return x.most / x.mean()
 	case MaxOverRest:
-		// Without this limit, the ratio would be infinite if the others have nothing.
+		// Without this limit, the ratio would be infinite if the value of all other ranks is 0.
 		return x.most / math.Max(metric.Median(x.rest), x.most/mostTimes)
 	}
 	return math.Sqrt(x.variance()*(x.n-1)/x.n) / x.mean()
 }
 
-// mostTimes is the upper limit of the reported ratio of a rank to the others.
+// mostTimes is the upper limit of the reported ratio of one rank to the other ranks.
 const mostTimes = 1000
 
-// even returns the point as that of balanced ranks: v is normal and there is no outlier. p.usual is kept.
+// even returns p changed to a point of balanced ranks: v is normal and there is no outlier. The field usual is
+// unchanged.
 func (p point) even() point {
 	p.v, p.who = p.normal, -1
 	return p
@@ -155,16 +158,16 @@ const (
 	// soon is the minimum number of points in a baseline of rates.
 	soon = 12
 	// spreads is the distance of the alarm level from the median of the baseline, as a multiple of the distance of the
-	// upper quartile from the median. For a normal distribution it corresponds to five standard deviations.
+	// upper quartile from the median. For a normal distribution, spreads corresponds to five standard deviations.
 	spreads = 7.4
-	// always is the share of points in which the same rank must have the highest rate for the ranks to count as uneven
-	// from the start.
+	// always is the minimum share of points in which the same rank must have the highest rate. If the share is reached,
+	// the ranks count as uneven from the start.
 	always = 0.9
 )
 
 // rated judges signals that are not request counts. A rank is an outlier if the imbalance exceeds the baseline by more
-// than the usual variation. While there is no baseline, only an imbalance of pace counts, and only if the number of
-// requests does not explain it. now is the imbalance without smoothing.
+// than the usual variation. While there is no baseline, only an imbalance of the signal pace counts, and only if the
+// numbers of requests do not explain the imbalance. The parameter now is the imbalance without smoothing.
 func (s *state) rated(l *signals.Live, p point, x *spreadOver, now float64) point {
 	if s.rule.Signal == "pace" && busy(l, x.who) {
 		return p.even()
@@ -195,11 +198,11 @@ func (s *state) rated(l *signals.Live, p point, x *spreadOver, now float64) poin
 	return p
 }
 
-// ahead is the minimum ratio of a busy rank's token rate to the token rate of the others.
+// ahead is the minimum ratio of a busy rank's token rate to the token rate of the other ranks.
 const ahead = 1.1
 
-// busy reports whether a rank produces more tokens than the others, which explains longer inter-token times. Another
-// rule detects such a rank.
+// busy reports whether a rank produces more tokens than the other ranks. Such a rank has longer inter-token times for
+// this reason, and another rule detects it.
 func busy(l *signals.Live, who int) bool {
 	x := over(l, func(f *signals.Flow) float64 {
 		if f.DP == l.Ranks[who].DP {
@@ -212,8 +215,8 @@ func busy(l *signals.Live, who int) bool {
 
 // smoothed is the number of samples over which a rate is smoothed by their median. Smoothing is necessary because
 // gauges are sometimes read between two requests, when nothing runs. For pace, running requests and tokens are smoothed
-// separately. The reason is that a reading between two requests falsifies one value of a gauge, but two increases of a
-// counter: the increase up to that reading and the increase after it.
+// separately. The reason is that a reading between two requests falsifies a single value of a gauge, but two increases
+// of a counter: the increase up to that reading and the increase after that reading.
 const smoothed = 5
 
 // lately holds the values of one rank in the last samples.
@@ -264,8 +267,8 @@ func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) floa
 	}
 }
 
-// lopsided reports whether past is unusable as a baseline because one rank has the highest rate throughout, which
-// chance does not explain.
+// lopsided reports whether past is unusable as a baseline because one rank has the highest rate throughout, more often
+// than by chance.
 func (s *state) lopsided(past []entry) bool {
 	of := map[float64]int{}
 	most := 0

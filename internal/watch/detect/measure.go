@@ -24,10 +24,10 @@ type point struct {
 // normal by at most this fraction of the distance from normal to high.
 const quarter = 0.25
 
-// usually sets p.usual by this criterion.
+// usually sets p.usual according to the criterion described at quarter.
 func (p *point) usually() { p.usual = p.v <= p.normal+quarter*(p.high-p.normal) }
 
-// middle returns the median, over all points, of the value that the function of computes.
+// middle returns the median over all points of the value that is computed by the function of.
 func middle(points []entry, of func(entry) float64) float64 {
 	values := make([]float64, len(points))
 	for i, e := range points {
@@ -60,10 +60,10 @@ func parseLatency(text string) (of func(*signals.Live) *signals.Histogram, p flo
 	return of, percent / 100, nil
 }
 
-// patience is the longest time for which observations are gathered for one point.
+// patience is the maximum time for which observations are gathered for one point.
 const patience = 10 * time.Second
 
-// latency computes a latency figure of the requests since the last point. A point needs at least rule.Least
+// latency computes a latency figure of the requests since the previous point. A point needs at least rule.Least
 // observations.
 func (s *state) latency(l *signals.Live) (p point, ok bool) {
 	of, share, _ := parseLatency(s.rule.Signal) // Check has validated the signal
@@ -94,7 +94,7 @@ func (s *state) latency(l *signals.Live) (p point, ok bool) {
 	base, known := s.history.median(l.At)
 	s.history.offer(entry{at: l.At, v: p.v})
 	if !known || base <= 0 {
-		s.history.settle() // without a baseline, no value can be called abnormal
+		s.history.settle() // without a baseline, no value can be judged abnormal
 		return p, false
 	}
 	p.v, p.normal, p.high = p.v/base, 1, s.rule.Factor
@@ -133,8 +133,8 @@ const (
 	some  = 30  // minimum number of points for a baseline
 )
 
-// throughput returns the ratio of the usual token rate, at a similar number of running requests, to the current token
-// rate.
+// throughput returns the ratio of the usual token rate to the current token rate. The usual token rate is taken from
+// samples with a similar number of running requests.
 func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	running := l.Sum(func(f *signals.Flow) float64 { return f.Running })
 	p = point{normal: 1, high: 1 / (1 - s.rule.Above), who: -1}

@@ -9,12 +9,13 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// The onset of a change is estimated once the alarm is certain. It is the time, within the minute before the alarm, at
-// which a change fits the rule's values best in the least-squares sense. For normal noise this is the maximum
-// likelihood estimate. (If the change took longer than a minute to become certain, the cumulative sum gives the onset.)
-// The minute may include the time in which the rule learned the baseline, before the cumulative sum began. A change is
-// either a step or the exponential approach to another value. A step occurs if a rank becomes slow. An approach occurs
-// if requests are routed to another rank, where they accumulate for the lifetime of one request:
+// The onset of a change is estimated once the alarm is certain. The estimate is the time, within the minute before the
+// alarm, at which a change fits the rule's values best in the least-squares sense. For normal noise this is the maximum
+// likelihood estimate. If the change took longer than a minute to become certain, the onset is taken from the
+// cumulative sum instead. The minute may include the time in which the rule learned the baseline, before the cumulative
+// sum began. A change is either a step or the exponential approach to another value. A step occurs if a rank becomes
+// slow. An approach occurs if more requests are routed to one rank, where they accumulate for the lifetime of one
+// request:
 //
 //	y(t) = a + b·(1 − exp(−(t − T)/τ))   for t > T, else a       b > 0, τ of lasts; 0: a step
 //
@@ -25,7 +26,7 @@ import (
 // lookBack is the length of the period in which an onset is searched.
 const lookBack = time.Minute
 
-// lasts are the candidates for the time constant τ, s.
+// lasts holds the candidates for the time constant τ, in s.
 var lasts = []float64{0, 1, 2, 4, 8, 16}
 
 // leastBefore is the minimum number of samples before an onset. These samples define the baseline.
@@ -39,9 +40,9 @@ func (s *state) record(e entry) {
 	}
 }
 
-// sinceLast returns the values in which a change is searched: the values since the end of the rule's last alarm. For an
-// imbalance, the values are the ratios of the rank to the other ranks in past. For other rules, they are the recorded
-// series.
+// sinceLast returns the values that are searched for a change: the values since the end of the rule's last alarm. For
+// an imbalance, the values are the ratios of the rank to the other ranks in past. For other rules, they are the
+// recorded series.
 func (s *state) sinceLast(past []*signals.Live, dp int) (out []entry) {
 	all := s.series
 	if s.rule.Kind == Imbalance {
@@ -111,7 +112,8 @@ func changed(past []entry) (after, onset time.Time, ok bool) {
 	return past[first-1].at, past[first].at, true
 }
 
-// ofThree replaces each value by the median of the value and its two neighbours. This filter preserves steps.
+// ofThree replaces each value by the median of three values: the value itself and its two neighbours. This filter
+// preserves steps.
 func ofThree(y []float64) []float64 {
 	out := slices.Clone(y)
 	for i := 1; i+1 < len(y); i++ {

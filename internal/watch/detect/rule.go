@@ -1,8 +1,8 @@
-// Package detect finds the time at which the ranks of a server diverge or the requests of a server become slow. Its
-// input is a series of [signals.Live]. The package reads neither the clock nor files: all times come from the samples,
-// so a recorded series gives the same results as a live series.
+// Package detect finds the time at which a server's ranks diverge or its requests become slow. Its input is a series of
+// [signals.Live]. The package reads neither the clock nor files: all times come from the samples, so a recorded series
+// gives the same results as a live series.
 //
-// Each rule reduces a sample to one statistic, such as the ratio of the busiest rank's load to the mean, and
+// Each rule reduces a sample to one statistic, such as the ratio of the busiest rank's load to the mean load. The rule
 // accumulates the excess of the statistic over its normal value (cusum.go). docs/metrics.md has the formulas.
 package detect
 
@@ -18,10 +18,10 @@ type Kind string
 
 // Kinds of rules.
 const (
-	Imbalance  Kind = "imbalance"  // imbalance of a signal over ranks
+	Imbalance  Kind = "imbalance"  // a signal differs between ranks
 	Latency    Kind = "latency"    // slow requests
 	Queue      Kind = "queue"      // a growing queue
-	Throughput Kind = "throughput" // throughput is lower than usual at the same load
+	Throughput Kind = "throughput" // lower throughput than usual at the same load
 	Silent     Kind = "silent"     // a rank has stopped reporting, or runs requests without producing tokens
 )
 
@@ -31,8 +31,8 @@ var Kinds = []Kind{Imbalance, Latency, Queue, Throughput, Silent}
 // Measures of imbalance.
 const (
 	MaxOverMean = "max/mean"
-	MaxOverRest = "max/others" // value of the largest rank over the median of the others
-	Variation   = "cv"         // standard deviation over mean
+	MaxOverRest = "max/others" // largest value of a rank, divided by the median of the other ranks
+	Variation   = "cv"         // standard deviation divided by mean
 )
 
 // Rule is a condition that triggers the capture of a window.

@@ -15,7 +15,8 @@ import (
 
 // mock is a token server that keeps an exact schedule: one thread, one loop, one write per event. Each event carries
 // the time (CLOCK_MONOTONIC) at which the event was passed to the kernel. A client on the same host can therefore
-// determine the error of its own times. The mock does not validate requests, so it must not be used for anything else.
+// determine the error of its own times. The mock does not validate requests, so it must not be used for any other
+// cause.
 type mock struct {
 	period   int64 // between the events of a stream, ns
 	spread   int64 // number of phases, assigned to streams in turn; 1: all step together

@@ -245,8 +245,8 @@ func (d *Device) StopRecording() *Recording {
 	return r
 }
 
-// PauseRecording(true) excludes subsequent launches from an open window; PauseRecording(false) includes them again. Any
-// goroutine may call it.
+// PauseRecording excludes subsequent launches from an open window, or with false includes them again. Any goroutine may
+// call it.
 func (d *Device) PauseRecording(pause bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
