@@ -1,6 +1,6 @@
-// Package collect copies the files of a profiling window from the servers: from a directory that this host can read
-// ([Dir]), from a stepscope server over HTTP ([HTTP]), or through a command such as "ssh host cat" ([Command]). [Whole]
-// checks whether a trace is complete.
+// Package collect copies the files of a profiling window from the servers. It has three sources: a directory that this
+// host can read ([Dir]), a stepscope server over HTTP ([HTTP]), and a command such as "ssh host cat" ([Command]).
+// [Whole] checks whether a trace is complete.
 //
 // Sizes are bytes.
 package collect
@@ -29,7 +29,7 @@ type File struct {
 type Source interface {
 	// List returns the current files. A directory that does not exist yet counts as empty.
 	List(ctx context.Context) ([]File, error)
-	// Bring copies the file name to the path to, either completely or not at all.
+	// Bring copies the file called name to the path to. It copies the file either completely or not at all.
 	Bring(ctx context.Context, name, to string) error
 	// Here returns the path at which the file can be read without copying, or "".
 	Here(name string) string

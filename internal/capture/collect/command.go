@@ -23,10 +23,10 @@ import (
 //	ssh {host} cat {path}
 //	kubectl exec {name} -n serving -- cat {path}
 //
-// It is split into words like a shell command, with quotes and backslashes, and run without a shell. {path} is the path
-// of the file and {dir} its directory. {host} and {port} are those of the server's URL, and {name} is the server's
-// name. To list the directory, the words "cat {path}" at the end become "ls -ln {dir}"; any other template needs a
-// separate list template.
+// The command line is split into words like a shell command, with quotes and backslashes, and is run without a shell.
+// {path} is the path of the file, and {dir} is the directory of the file. {host} and {port} are taken from the server's
+// URL, and {name} is the server's name. To list the directory, the words "cat {path}" at the end are replaced by "ls
+// -ln {dir}". A template without these words needs a separate list template.
 type Template struct {
 	read, list []string
 }
@@ -57,7 +57,7 @@ func ParseTemplate(read, list string) (*Template, error) {
 
 var placeholder = regexp.MustCompile(`\{[^{}\s]*\}`)
 
-// known returns an error if the words do not contain the placeholder needs or contain an unknown placeholder.
+// known returns an error if the words lack the placeholder given by needs, or if they contain an unknown placeholder.
 func known(words []string, needs string) error {
 	has := false
 	for _, w := range words {
@@ -76,8 +76,8 @@ func known(words []string, needs string) error {
 	return nil
 }
 
-// Split splits a command line into words like a POSIX shell, but interprets only quotes and backslashes. Other special
-// characters stay unchanged, because no shell interprets the line.
+// Split splits a command line into words like a POSIX shell, but interprets only quotes and backslashes. All other
+// special characters stay unchanged, because no shell interprets the line.
 func Split(line string) (words []string, err error) {
 	var word strings.Builder
 	in, quote := false, rune(0)
@@ -165,7 +165,7 @@ func (c *Command) words(template []string, file string) []string {
 }
 
 // List runs the list command. In the output of "ls -ln", the fifth field of a line is the size and the last field is
-// the name. A line of one word is a name.
+// the name. A line that consists of one word is a name.
 func (c *Command) List(ctx context.Context) ([]File, error) {
 	var text bytes.Buffer
 	err := c.run(ctx, c.words(c.Template.list, ""), &text)

@@ -27,10 +27,11 @@ type HTTP struct {
 	Patience time.Duration // timeout of a listing; default 1 min
 
 	listed atomic.Pointer[wire.ProfileWindow] // reply to the last List
-	unfit  atomic.Int64                       // files in that reply whose names are not allowed, see plainName
+	// number of files in that reply whose names are not allowed, see plainName
+	unfit  atomic.Int64
 }
 
-// Limits that no valid window exceeds. If a server claims more, its reply is wrong and would fill the disk.
+// Limits that no valid window exceeds. If a server claims more, the reply is wrong and the files would fill the disk.
 const (
 	mostFiles = 1 << 16
 	mostBytes = 1 << 40
@@ -47,11 +48,11 @@ func (h *HTTP) Closed() bool {
 	return w != nil && !w.Open
 }
 
-// Unfit returns the number of files in the last List that are left out because their names are not allowed.
+// Unfit returns the number of files that the last List omitted because their names are not allowed.
 func (h *HTTP) Unfit() int { return int(h.unfit.Load()) }
 
-// Here returns the path of the file in the server's directory if this process can read that directory, as on the same
-// host. Otherwise it returns "".
+// Here returns the path of the file in the server's directory if this process can read that directory, for example
+// because the server runs on the same host. Otherwise it returns "".
 func (h *HTTP) Here(name string) string {
 	w := h.listed.Load()
 	if w == nil {

@@ -17,7 +17,7 @@ import (
 var ErrPartial = errors.New("incomplete")
 
 // Whole reads a file to its end and checks that it is complete: each gzip member must have a trailer with a valid
-// checksum, and the JSON document must be closed. A file whose name does not say JSON must only be non-empty.
+// checksum, and the JSON document must be closed. A file without JSON in its name only needs to be non-empty.
 func Whole(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // Exported returns the SQLite export of a report. If the report's directory has no export that is newer than the
-// report, Exported makes a temporary export, which done removes. A file that is not a report is returned as it is.
-// Errors do not name the report.
+// report, Exported makes a temporary export. The function done removes the temporary export. For a file that is not a
+// report, Exported returns the path of the file itself. Errors do not name the report.
 func Exported(ctx context.Context, path string) (db string, done func(), err error) {
 	done = func() {}
 	if !trace.IsReport(path) {

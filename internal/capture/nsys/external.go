@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// ExternalSession is a session that another process started and on which this process opens windows. It was made by
-// [Run], which stored a Record in Dir, or the user started it with nsys directly.
+// ExternalSession is a session that another process started and on which this process opens windows. Either [Run] made
+// the session and stored a Record in Dir, or the user started the session directly with nsys.
 type ExternalSession struct {
 	Tool    *Tool
 	Session Session
@@ -78,7 +78,8 @@ func freeName(session string) (string, error) {
 // ErrNoReport means that the window was closed before anything was collected.
 var ErrNoReport = errors.New("there is no report: none had begun")
 
-// Stop closes the window and moves the report to output or, if output is "", to the destination given at the start.
+// Stop closes the window and moves the report to output. If output is "", Stop moves the report to the destination
+// given at the start.
 func (t *ExternalSession) Stop(ctx context.Context, output string, patience time.Duration) (*Window, error) {
 	w := &Window{Output: output}
 	if t.Record != nil {
@@ -90,7 +91,7 @@ func (t *ExternalSession) Stop(ctx context.Context, output string, patience time
 		}
 	}
 	ours := w.N > 0
-	if ours { // so that Run does not arm another window before Stop is done
+	if ours { // prevent Run from arming another window before Stop is done
 		w.Closed = time.Now().UTC()
 		if err := w.Save(t.Dir); err != nil {
 			return nil, err
@@ -120,8 +121,8 @@ func (t *ExternalSession) Stop(ctx context.Context, output string, patience time
 	return w, err
 }
 
-// Next returns the current window of a session of mode Range: it waits for its range, or its range has begun. Next
-// returns nil if the session does not wait for further ranges.
+// Next returns the current window of a session of mode Range. The window either waits for its range, or the range has
+// begun. If the session does not wait for further ranges, Next returns nil.
 func (t *ExternalSession) Next(ctx context.Context) *Window {
 	began, idle := time.Now(), time.Now()
 	for {

@@ -46,8 +46,8 @@ func (t *ExternalSession) Listed() Listed {
 	return l
 }
 
-// Sessions finds all visible sessions of this host: the sessions of runs below root, using each run's nsys and TMPDIR,
-// and the sessions that the user started with nsys.
+// Sessions finds all visible sessions of this host. They are the sessions of runs below root, found with each run's
+// nsys and TMPDIR, and the sessions that the user started with nsys.
 func Sessions(ctx context.Context, root, given string) (list []ExternalSession, err error) {
 	type place struct{ path, tmp string }
 	records := map[place][]ExternalSession{}

@@ -2,8 +2,8 @@
 // starts a server under nsys ([Run]), opens and closes windows on running sessions ([Tool.Start], [Tool.Stop]) and
 // exports reports ([Export]).
 //
-// The output of nsys is unreliable: nsys start creates a session if it does not know the name, and nsys stop exits with
-// 0 even if the report was written to another place. So the package looks up each session before a command and each
+// The results of nsys are unreliable: nsys start creates a session if the name is unknown, and nsys stop exits with 0
+// even if the report was written to another path. The package therefore looks up each session before a command and each
 // report after a command. docs/nsys.md lists the observed behaviour by version.
 package nsys
 
@@ -63,8 +63,9 @@ var places = []string{
 	"/opt/nvidia/nsight-systems/*/bin/nsys", "/opt/nvidia/nsight-systems-cli/*/bin/nsys", "/usr/local/cuda/bin/nsys",
 }
 
-// Find returns the first nsys that exists in this order: given, the value of STEPSCOPE_NSYS, the first in PATH, the
-// newest in the usual places. If given or STEPSCOPE_NSYS is set but does not exist, Find returns an error.
+// Find returns the first nsys that exists, in this order: given, the value of STEPSCOPE_NSYS, the first nsys in PATH,
+// and the newest nsys in the install paths of NVIDIA's packages. If given or STEPSCOPE_NSYS is set but does not exist,
+// Find returns an error.
 func Find(ctx context.Context, given string) (*Tool, error) {
 	given = cmp.Or(given, os.Getenv("STEPSCOPE_NSYS"))
 	if given != "" {
@@ -109,8 +110,8 @@ func Program(name string) (string, error) {
 	return path, nil
 }
 
-// open returns a Tool after querying its version. It makes the path absolute, because later calls use other working
-// directories.
+// open queries the version of an nsys and returns a Tool. It makes the path absolute, because later calls use other
+// working directories.
 func open(ctx context.Context, path string) (*Tool, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -26,8 +26,8 @@ func ParseOptions(help string) Options {
 	return o
 }
 
-// Options returns the options that a command supports. The options differ by version, so querying them is more reliable
-// than a table.
+// Options returns the options that a command supports. The options differ by version, so a query is more reliable than
+// a table.
 func (t *Tool) Options(ctx context.Context, command string) (Options, error) {
 	out, err := t.run(ctx, quick, command, "--help")
 	if err != nil {
@@ -46,7 +46,8 @@ var renamed = [][]string{
 	{"--python-nvtx-annotations", "--python-functions-trace"},
 }
 
-// known returns the name under which one of the commands supports the option, and the index of that command.
+// known searches the commands for one that supports the option. It returns the option's name in that command and the
+// index of the command.
 func known(option string, commands ...Options) (renamedTo string, by int) {
 	name, value, hasValue := strings.Cut(option, "=")
 	for _, group := range append([][]string{{name}}, renamed...) {

@@ -8,24 +8,24 @@ import (
 )
 
 // Outer holds the nsys sessions under which servers of this host run. A window of CUDA_PROFILER on a server opens a
-// window of the session, which makes a report.
+// window of the session. The window of the session makes a report.
 type Outer struct {
 	sessions []ExternalSession
 	window   []int // per session: number of the next window
 	servers  int
 }
 
-// FindOuter finds the sessions of the runs below root. Call it before a window on the given number of servers is
-// opened. A session that is still generating a report would miss the next range, so FindOuter waits until such a
-// session waits for its next range.
+// FindOuter finds the sessions of the runs below root. Call it before opening a window on the given number of servers.
+// A session that is still generating a report would miss the next range. FindOuter therefore delays its return until
+// each such session waits for its next range.
 //
-// begun is set if the window has already been opened.
+// The argument begun is true if the window has already been opened.
 func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer {
 	o := &Outer{servers: servers}
 	if root == "" {
 		return o
 	}
-	// An error means that there is no store or no nsys, and so no known session.
+	// An error means that there is no store or no nsys. In that case no session is known.
 	list, _ := Sessions(ctx, root, "")
 	for _, s := range list {
 		if s.Record == nil || s.Record.Mode != Range && s.Record.Mode != Own {
@@ -47,7 +47,8 @@ func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer
 	return o
 }
 
-// Wait returns the windows whose reports are complete. It warns about the other windows. A nil Outer has no windows.
+// Wait returns the windows whose reports are complete. It warns about windows whose reports are not complete. A nil
+// Outer has no windows.
 func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Duration) ([]*Window, error) {
 	if o == nil {
 		return nil, nil

@@ -15,9 +15,9 @@ type Plan struct {
 	Notes []string // messages to the user about changes for this version of nsys
 }
 
-// wrapped lists the default options for a server. With them nsys traces the server's child processes, and each kernel
-// in a CUDA graph individually. CPU sampling is off, because it has prevented servers from starting. If the user gives
-// an option with one of names, the default is not used.
+// wrapped lists the default options for a server. With these options, nsys traces the server's child processes, and
+// traces each kernel of a CUDA graph individually. CPU sampling is off, because it has prevented servers from starting.
+// If the user gives an option whose name is in names, the default is not used.
 var wrapped = []struct {
 	option string
 	names  []string
@@ -30,9 +30,9 @@ var wrapped = []struct {
 }
 
 // Plan builds the command line of the mode. For a window of the whole program, and for ranges that nsys repeats by
-// itself, the command is nsys profile. For all other windows the commands are nsys launch and nsys start. profile
-// --start-later is not used for three reasons: the first start ignores the options given to it, later starts forget the
-// options of profile, and versions before 2023 do not have --start-later.
+// itself, the command is nsys profile. For all other windows the commands are nsys launch and nsys start. Plan does not
+// use nsys profile --start-later, for three reasons: the first nsys start ignores its own options, each later nsys
+// start forgets the options of nsys profile, and versions before 2023 do not have --start-later.
 //
 // Plan checks the user's options, because nsys would reject wrong options later or not at all.
 func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
@@ -61,7 +61,7 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 		if by == 0 {
 			own = append(own, name)
 		}
-		// Options that nsys start supports must be repeated for each start.
+		// Options that nsys start supports must be repeated for each call of nsys start.
 		if name, by := known(o, start); by == 0 && !slices.Contains(rangeOptions, optionName(name)) {
 			p.Start = append(p.Start, name)
 		}

@@ -63,7 +63,7 @@ func arguments(pid int) []string {
 }
 
 // target returns the process of the program that nsys started. In the process tree, nsys is the parent of
-// nsys-launcher, which is the parent of the program and of nsys-tee.
+// nsys-launcher, and nsys-launcher is the parent of the program and of nsys-tee.
 func target(nsys int) int {
 	all := parents()
 	for _, launcher := range children(all, nsys) {
@@ -82,8 +82,8 @@ func target(nsys int) int {
 }
 
 // SessionOf returns the id of the session to which a process belongs, or "" if the session is unknown. nsys puts the id
-// into the environment of the program, and child processes inherit it. If pid is nsys itself, SessionOf searches the
-// descendants of nsys.
+// into the environment of the program, and child processes inherit the environment. If pid is nsys itself, SessionOf
+// searches the descendants of nsys.
 func SessionOf(pid int) string {
 	all := parents()
 	for next := []int{pid}; len(next) > 0; next = next[1:] {

@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Record holds the data of a session that other processes need in order to open windows on the session. With a
-// different TMPDIR or nsys they would not find it.
+// Record holds the data of a session that other processes need in order to open windows on the session. Processes that
+// use a different TMPDIR or nsys do not find the session.
 type Record struct {
 	Format  int       `json:"format"` // 1
 	Nsys    string    `json:"nsys"`
@@ -40,7 +40,7 @@ type Mode string
 // Modes.
 const (
 	Whole Mode = "whole" // one window, from the start to the end of the program
-	Later Mode = "later" // windows are opened by Start and closed by Stop, or one opens after a delay
+	Later Mode = "later" // windows are opened by Start and closed by Stop, or a single window opens after a delay
 	Range Mode = "range" // the program begins and ends ranges; Run makes each range a window
 	Own   Mode = "own"   // nsys opens windows by itself: the user gave --capture-range-end
 )
@@ -83,8 +83,8 @@ func (r *Record) Tool() *Tool {
 	return t
 }
 
-// NewWindow creates the window with the next free number. The report will be written to output or, if output is "", to
-// the record's destination. Several processes may call NewWindow concurrently.
+// NewWindow creates the window with the next free number. The report will be written to output. If output is "", it
+// will be written to the record's destination. Several processes may call NewWindow concurrently.
 func (r *Record) NewWindow(dir, output string) (*Window, error) {
 	n := 1
 	if list := Windows(dir); len(list) > 0 {
@@ -143,7 +143,7 @@ func Windows(dir string) (list []*Window) {
 			continue
 		}
 		w := new(Window)
-		if readJSON(filepath.Join(dir, e.Name()), w) == nil { // an error means that the file is just being created
+		if readJSON(filepath.Join(dir, e.Name()), w) == nil { // on an error, skip the file: it is just being created
 			list = append(list, w)
 		}
 	}

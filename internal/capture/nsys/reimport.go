@@ -14,7 +14,7 @@ import (
 // rawSuffix is the suffix of recordings that nsys has not yet converted to a report.
 const rawSuffix = ".qdstrm"
 
-// recording returns the first path in made that is such a recording, or "".
+// recording returns the first path in made that is a recording with rawSuffix, or "".
 func recording(made []string) string {
 	i := slices.IndexFunc(made, func(p string) bool { return strings.HasSuffix(p, rawSuffix) })
 	if i < 0 {
@@ -23,9 +23,9 @@ func recording(made []string) string {
 	return made[i]
 }
 
-// reimport converts a recording to a report. nsys normally converts the recording with its QdstrmImporter. That
-// importer fails occasionally (2023.4.4: "Importation failed", in AnalysisStatus::SetNextState) and succeeds at the
-// second attempt. reimport deletes the recording when the report exists.
+// reimport converts a recording to a report. nsys normally converts the recording with its QdstrmImporter.
+// QdstrmImporter fails occasionally (2023.4.4: "Importation failed", in AnalysisStatus::SetNextState) and succeeds at
+// the second attempt. reimport deletes the recording when the report exists.
 func (t *Tool) reimport(ctx context.Context, raw string) (report string, err error) {
 	if _, err := os.Stat(raw); err != nil {
 		return "", err

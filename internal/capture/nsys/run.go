@@ -35,7 +35,7 @@ type Launch struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Log            func(line string)
-	Signals        <-chan os.Signal // signals to pass to the program; if a report is unfinished, after it is complete
+	Signals        <-chan os.Signal // signals to pass to the program; an unfinished report is completed first
 	Patience       time.Duration    // timeout for generating a report
 }
 
@@ -75,7 +75,7 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 			return 0, err
 		}
 		if err := r.keep(s); err != nil {
-			l.Log(err.Error()) // without a record other processes cannot open windows, but the program continues
+			l.Log(err.Error()) // without a record, other processes cannot open windows, but the program continues
 		}
 		return r.supervise(ctx)
 	}
@@ -164,8 +164,8 @@ func (r *running) start() error {
 
 const startPatience = 2 * time.Minute
 
-// ready waits until the session exists. It returns nil without an error if the program ended before ready saw the
-// session.
+// ready waits until the session exists. If the program ended before ready saw the session, ready returns nil without an
+// error.
 func (r *running) ready(ctx context.Context) (*Session, error) {
 	for began := time.Now(); ; {
 		s, err := r.Tool.Look(ctx, r.Session)
@@ -203,8 +203,8 @@ var refused = regexp.MustCompile(`^(unrecognised option|ERROR:|Illegal |Executab
 // problem returns nsys's first error line.
 func (r *running) problem() string { return firstLine(r.errs.String()) }
 
-// raced reports a failure of 2022.4.2 that a retry fixes. The second message may also mean that the session name is
-// taken, but the names that this package uses are unique.
+// raced reports whether nsys failed with an error of version 2022.4.2 that does not recur on a retry. The second
+// message may also mean that the session name is taken, but the names that this package uses are unique.
 func (r *running) raced() bool {
 	said := r.errs.String()
 	return strings.Contains(said, "boost::wrapexcept") || strings.HasPrefix(said, "Agent launcher failed")
@@ -234,7 +234,7 @@ func (r *running) keep(s *Session) error {
 	return r.record.Save(r.Dir)
 }
 
-// status returns the exit status of the program, which nsys returns as its own.
+// status returns the exit status of the program. nsys exits with the same status as the program.
 func (r *running) status() int {
 	if code := r.cmd.ProcessState.ExitCode(); code >= 0 {
 		return code

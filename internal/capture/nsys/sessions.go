@@ -119,8 +119,8 @@ const (
 	statePatient = 15 * time.Second // most states are reached within a second
 )
 
-// waitState polls until the session's state is wanted. If the session no longer exists, it returns nil. After patience
-// it returns the session in its current state.
+// waitState polls until wanted returns true for the session's state. If the session no longer exists, waitState returns
+// nil. After patience, it returns the session in the current state.
 func (t *Tool) waitState(ctx context.Context, id string, patience time.Duration, wanted func(State) bool) (*Session, error) {
 	for began := time.Now(); ; {
 		s, err := t.Look(ctx, id)

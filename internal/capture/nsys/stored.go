@@ -16,9 +16,9 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Store runs the program as a run below root. The run's directory holds the record, with which other processes open
-// windows, and all reports for which no other destination is given. Signals to this process are passed to the program.
-// Store returns the program's exit status. l.Session and l.Output may be empty.
+// Store runs the program as a run below root. The run's directory holds the record and all reports for which no other
+// destination is given. Other processes use the record to open windows. Signals to this process are passed to the
+// program. Store returns the program's exit status. l.Session and l.Output may be empty.
 func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, about runs.About) (status int, err error) {
 	about.Kind, about.Versions["nsys"] = runs.Nsys, l.Tool.Version.String()
 	run, err := runs.Create(root, about, 256<<20)

@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// supervise opens and closes the windows that other processes do not control. It passes a signal to the program after
-// an unfinished report is complete. It returns when nsys has ended.
+// supervise opens and closes the windows that other processes do not control. It passes signals to the program; if a
+// report is unfinished, it waits for the report first. It returns when nsys has ended.
 func (r *running) supervise(ctx context.Context) (int, error) {
 	if r.record.ID == "" { // the program has already ended
 		<-r.done
@@ -41,7 +41,7 @@ func (r *running) supervise(ctx context.Context) (int, error) {
 		a.do(func() { r.arm(ctx) })
 	}
 	for {
-		// A signal first ends the window; then it is passed to the program.
+		// A signal first ends the window. Then the signal is passed to the program.
 		if a.busy == nil && len(a.pending) > 0 {
 			r.pass(a.pending[0])
 			a.pending = nil
@@ -78,8 +78,8 @@ func (r *running) supervise(ctx context.Context) (int, error) {
 	}
 }
 
-// supervisor runs one operation at a time in the background of the loop of supervise. So the loop can pass on a second
-// signal at any time without delay.
+// supervisor runs one operation at a time in the background of supervise's loop. The loop can therefore pass on a
+// second signal at any time without delay.
 type supervisor struct {
 	*running
 	busy    chan struct{} // closed when the operation is done; nil: idle
@@ -115,8 +115,8 @@ func (a *supervisor) signal(ctx context.Context, sig os.Signal) {
 	})
 }
 
-// lookAtRange updates the state of the window that the program opens and closes. Checking for the report file is cheap.
-// nsys is queried only when that file exists, and every two seconds.
+// lookAtRange updates the state of the window that the program opens and closes. It checks for the report file at each
+// call, because this check is cheap. It queries nsys only when that file exists, and otherwise every two seconds.
 func (a *supervisor) lookAtRange(ctx context.Context) {
 	w := Open(a.Dir)
 	if w == nil { // another process has ended the wait for a range
@@ -129,8 +129,8 @@ func (a *supervisor) lookAtRange(ctx context.Context) {
 	}
 }
 
-// sentTwice is the time within which a repeated signal counts as a duplicate: timeout(1) signals the process and then
-// its group.
+// sentTwice is the time within which a repeated signal counts as a duplicate. Duplicates occur because timeout(1)
+// signals the process and then its process group.
 const sentTwice = 250 * time.Millisecond
 
 func (r *running) pass(sig os.Signal) {
@@ -222,7 +222,7 @@ func (r *running) settle(ctx context.Context, w *Window, made []string) {
 	}
 }
 
-// finish closes the open window. If another process is closing it, finish waits for that.
+// finish closes the open window. If another process is closing the window, finish waits until that process is done.
 func (r *running) finish(ctx context.Context, why string) {
 	s, err := r.Tool.Look(ctx, r.record.ID)
 	if err != nil || s == nil || !s.State.Collecting() && !s.State.Armed() && !s.State.Writing() {
@@ -277,7 +277,8 @@ func (r *running) ended(ctx context.Context) (int, error) {
 			w.Drop(r.Dir) // the window waited for a range that did not begin
 			continue
 		}
-		// Use the report with the name of the window, or otherwise a report that nsys had to write to another place.
+		// Use the report with the name of the window. If there is none, use a report that nsys had to write to another
+		// path.
 		mine := slices.Index(made, w.Output)
 		if mine < 0 {
 			mine = slices.IndexFunc(made, func(p string) bool { return !sameFile(p, w.Output) })

@@ -12,8 +12,8 @@ import (
 // Ctrl-C reached nsys, nsys would end the program before the report is complete.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// pass sends a signal to the program. A signal that a terminal would send to a process group is sent to the program's
-// process group. nsys starts the program as the leader of a process group.
+// pass sends a signal to the program. Signals that a terminal would send to a process group are sent to the program's
+// process group. nsys starts the program as the leader of that process group.
 func pass(sig os.Signal, pid int) error {
 	s, ok := sig.(syscall.Signal)
 	if !ok {

@@ -25,8 +25,8 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("session %s is %s: %s", e.Session.Name, e.Session.State, e.Text)
 }
 
-// quiet returns the options that turn off CPU sampling for nsys start. Without them nsys start samples the CPU even if
-// the launch options of the session turned sampling off.
+// quiet returns the options that turn off CPU sampling for nsys start. Without these options, nsys start samples the
+// CPU even if the launch options of the session turned sampling off.
 func quiet(options []string) (out []string) {
 	for _, o := range [][]string{{"--sample=none", "-s", "--sample"}, {"--cpuctxsw=none", "--cpuctxsw"}} {
 		if !gives(options, o[1:]...) {
@@ -36,9 +36,9 @@ func quiet(options []string) (out []string) {
 	return out
 }
 
-// Start opens a window on a session. It returns when the session collects or, if the options contain -c, when the
-// session waits for its range. The report will be written to output, which must be an absolute path in an existing
-// directory. An existing file is replaced.
+// Start opens a window on a session. It returns when the session collects data. If the options contain -c, it returns
+// when the session waits for its range. The report will be written to output, which must be an absolute path in an
+// existing directory. An existing file is replaced.
 func (t *Tool) Start(ctx context.Context, id, output string, options []string) error {
 	s, err := t.waitState(ctx, id, statePatient, func(s State) bool { return !s.Starting() })
 	if err != nil {
@@ -89,8 +89,9 @@ func startHint(s State) string {
 	return "no window can be opened"
 }
 
-// Stop closes the window of a session and returns when nsys has generated the report. It returns the paths that nsys
-// prints. There are none if nothing was recorded. patience is the timeout for generating the report.
+// Stop closes the window of a session and returns when nsys has generated the report. The result reports holds the
+// paths that nsys prints. It is empty if nothing was recorded. The parameter patience is the timeout for generating the
+// report.
 func (t *Tool) Stop(ctx context.Context, id string, patience time.Duration) (reports []string, err error) {
 	s, err := t.Look(ctx, id)
 	if err != nil {
@@ -119,7 +120,7 @@ func ParseGenerated(text string) (paths []string) {
 	in := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		// The end of a progress bar may precede "Generated:" in the line.
+		// The end of a progress bar may precede "Generated:" on the same line.
 		if strings.HasSuffix(line, "Generated:") {
 			in = true
 			continue
@@ -132,10 +133,10 @@ func ParseGenerated(text string) (paths []string) {
 	return paths
 }
 
-// Settle moves the generated report to want. This is needed because nsys leaves the report in TMPDIR and prints only
-// that path if it cannot write to want. The report is the first one in made. If made has none, it is the file at want.
-// If that does not exist either, Settle generates the report from the recording that nsys has left. If want is "", the
-// report is not moved.
+// Settle moves the generated report to want. This is needed because nsys leaves the report in TMPDIR if nsys cannot
+// write to want. In that case nsys prints only the path in TMPDIR. Settle uses the first report in made. If made
+// contains no report, Settle uses the file at want. If that file does not exist either, Settle generates the report
+// from the recording that nsys has left. If want is "", the report is not moved.
 func (t *Tool) Settle(ctx context.Context, made []string, want string) (path string, size int64, err error) {
 	from := ""
 	for _, p := range made {

@@ -15,7 +15,7 @@ type Histogram struct {
 	Count  float64
 }
 
-// Since returns the observations after the earlier sample was, which may be empty.
+// Since returns the observations that were made after the earlier sample was. The histogram was may be empty.
 func (h *Histogram) Since(was *Histogram) Histogram { return h.with(was, -1) }
 
 // Add returns the sum of h and o.

@@ -25,8 +25,8 @@ type Line struct {
 const longest = 4 << 10
 
 // ParseLine parses a line of a log; ok is false if it is not a batch line. Releases differ in the fields and in the
-// punctuation after the title, so fields are found by name (section 7.5 of the contract; SGLang's source is
-// metrics_reporter.py).
+// punctuation after the title, so fields are found by name. See section 7.5 of the contract and SGLang's
+// metrics_reporter.py.
 func ParseLine(text string) (l Line, ok bool) {
 	head, rest, found := strings.Cut(strings.TrimSpace(text[:min(len(text), longest)]), "] ")
 	if !found || len(head) < 1+len(time.DateTime) || head[0] != '[' {
@@ -87,8 +87,8 @@ type logged struct {
 	gap time.Duration // time between the rank's last two lines
 }
 
-// An idle rank logs nothing. So a rank counts as idle after the longer of two times without a line: quiet, or rarely
-// times the interval between its last two lines.
+// An idle rank logs nothing. A rank therefore counts as idle after a certain time without a line. This time is the
+// longer of quiet and rarely times the interval between the rank's last two lines.
 const (
 	quiet  = 10 * time.Second
 	rarely = 4
@@ -127,7 +127,7 @@ func (g *Log) Ranks(now time.Time) (out []Rank) {
 	return out
 }
 
-// Fill sets those values of the sample's ranks that are Unknown to the values in from.
+// Fill sets all values of the sample's ranks that are Unknown to the values in from.
 func (s *Sample) Fill(from []Rank) {
 	for _, f := range from {
 		at, found := slices.BinarySearchFunc(s.Ranks, f.DP, func(r Rank, dp int) int { return r.DP - dp })

@@ -12,11 +12,12 @@ import (
 // family is the field of Rank to which the samples of a metric family in /metrics are added.
 type family struct {
 	of func(*Rank) *float64
-	// only restricts the family to samples with this label; but excludes samples with this label.
+	// If only is set, the family includes only samples with this label. If but is set, the family excludes samples with
+	// this label.
 	only, but [2]string
 }
 
-// families has the metric families with values per rank, by name: those of SGLang from 0.5.11 on and of vLLM.
+// families holds the metric families with values per rank, by name. It covers SGLang from 0.5.11 on, and vLLM.
 var families = map[string][]family{
 	"sglang:num_running_reqs":    {{of: func(r *Rank) *float64 { return &r.Running }}},
 	"sglang:num_queue_reqs":      {{of: func(r *Rank) *float64 { return &r.Queued }}},
@@ -41,7 +42,7 @@ var families = map[string][]family{
 }
 
 // histograms are the families of request latencies. Requests without streaming are excluded from TTFT, because such a
-// request receives the first token together with the last.
+// request receives its first token together with its last token.
 var histograms = map[string]func(*Sample) *Histogram{
 	"time_to_first_token_seconds":   func(s *Sample) *Histogram { return &s.TTFT },
 	"inter_token_latency_seconds":   func(s *Sample) *Histogram { return &s.ITL },
@@ -49,8 +50,8 @@ var histograms = map[string]func(*Sample) *Histogram{
 	"e2e_request_latency_seconds":   func(s *Sample) *Histogram { return &s.E2E },
 }
 
-// scheduler identifies the scheduler that reports a metric. All schedulers of a data-parallel rank may report, and they
-// report the same values.
+// scheduler identifies the scheduler that reports a metric. All schedulers of a data-parallel rank may report, and all
+// of them report the same values.
 type scheduler struct{ dp, pp, tp int }
 
 func (a scheduler) compare(b scheduler) int {
@@ -132,7 +133,7 @@ func add(to *float64, v float64) {
 	*to = v
 }
 
-// take processes a metric if it is about the server as a whole, and reports whether it is.
+// take processes metrics of the server as a whole. It reports whether m is such a metric.
 func (s *Sample) take(m *client.Metric) bool {
 	engine, name, named := strings.Cut(m.Name, ":")
 	if !named {

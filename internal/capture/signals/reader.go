@@ -25,8 +25,8 @@ func NewReader(url string, header http.Header) *Reader {
 	return &Reader{server: &client.Server{URL: url, Header: header}}
 }
 
-// route is the state of a route. SGLang 0.5.11 has /v1/loads, but each request to it fails and writes a page of log
-// output. So a failed route is not requested again until the server has been unreachable.
+// route is the state of a route. SGLang 0.5.11 has /v1/loads, but each request to this route fails and writes a page of
+// log output. A failed route is therefore not requested again until the server has been unreachable.
 type route int
 
 const (
@@ -35,7 +35,8 @@ const (
 	dead
 )
 
-// Read takes a sample. An error has a text of one line; [Answered] reports whether the error is a server's answer.
+// Read takes a sample. The text of an error is one line. [Answered] reports whether the error comes from an answer of
+// the server.
 func (r *Reader) Read(ctx context.Context) (*Sample, error) {
 	at := time.Now()
 	s, err := r.readMetrics(ctx)
@@ -88,14 +89,14 @@ func (r *Reader) readMetrics(ctx context.Context) (*Sample, error) {
 		return nil, err
 	}
 	s, ok := Parse(text)
-	if !ok { // SGLang exports a family only after its first sample
+	if !ok { // SGLang exports a family only after the first sample of the family
 		return nil, nil
 	}
 	r.metrics = works
 	return s, nil
 }
 
-// readLoads reads the loads of the ranks. It returns nil if the server does not report them.
+// readLoads reads the loads of the ranks. If the server does not report loads, it returns nil.
 func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 	for r.loads != dead {
 		reply, err := r.server.Ask(ctx, http.MethodGet, client.LoadRoutes[r.at], nil)
@@ -116,7 +117,8 @@ func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 	return nil, nil
 }
 
-// join replaces gauges from /metrics, which may be out of date, by the loads in list, which are current.
+// join replaces gauges from /metrics by the loads in list. The gauges may be out of date, whereas the loads are
+// current.
 func (s *Sample) join(list []client.Load) {
 	for i, l := range list {
 		dp := i
@@ -142,7 +144,7 @@ func value(v *float64) float64 {
 	return *v
 }
 
-// Lacks lists the data that a sample does not have, with the server settings that provide the data.
+// Lacks lists the data that a sample lacks, with the server settings that provide these data.
 func (r *Reader) Lacks(s *Sample) (out []string) {
 	if r.metrics != works {
 		return []string{"only requests, cache use and throughput are known, no latencies: /metrics is off; start the server with --enable-metrics"}

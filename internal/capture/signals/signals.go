@@ -2,9 +2,9 @@
 // latencies of requests. A [Reader] samples the server's counters and gauges; [Between] computes the activity between
 // two samples.
 //
-// Sources: /metrics of SGLang, stepscope and vLLM (the families of SGLang 0.5.11 to 0.5.23), and also /v1/loads or
+// The sources are /metrics of SGLang (the families of 0.5.11 to 0.5.23), stepscope and vLLM, and also /v1/loads or
 // /get_load. The load routes are needed because gauges in /metrics date from the last batch that a scheduler logged.
-// For an idle rank that may be half a minute ago.
+// For an idle rank, that batch may be half a minute old.
 package signals
 
 import (
@@ -30,7 +30,7 @@ func or(values ...float64) float64 {
 }
 
 // Rank holds the values that a data-parallel rank reports. A value that is not reported is Unknown. Times are in
-// seconds; times and totals count from the server's start.
+// seconds. Times and totals count from the server's start.
 type Rank struct {
 	DP int // rank number; 0 if the server has none
 
@@ -60,7 +60,7 @@ func (r *Rank) values() []*float64 {
 	return []*float64{&r.Running, &r.Queued, &r.Context, &r.Usage, &r.Rate, &r.Generated, &r.Computed, &r.Passes, &r.Busy, &r.Device}
 }
 
-// totals returns the values that only grow.
+// totals returns the values that never decrease.
 func (r *Rank) totals() []float64 {
 	return []float64{r.Generated, r.Computed, r.Passes, r.Busy, r.Device}
 }
@@ -73,7 +73,7 @@ type Sample struct {
 	// Latencies of all requests, s.
 	TTFT, ITL, E2E Histogram
 
-	Generated float64 // total tokens generated, set if only the total of the whole server is known
+	Generated float64 // total tokens generated; set only if the totals of the ranks are unknown
 	Aborted   float64 // total number of aborted requests
 	Started   float64 // start of the server process, s since the epoch
 }
@@ -100,7 +100,7 @@ type Flow struct {
 	Usage   float64 // share of the KV cache in use, 0 to 1
 	Tokens  float64 // generated tokens/s
 	Prefill float64 // computed prompt tokens/s
-	Pace    float64 // s from one token of a running request to the next: number of running requests / Tokens
+	Pace    float64 // s from one token of a running request to its next token: number of running requests / Tokens
 	Step    float64 // s per forward pass: non-idle time of the scheduler / number of passes
 	Batch   float64 // tokens generated per pass
 	Device  float64 // share of the time that the device spends in forward passes
@@ -111,7 +111,8 @@ func Between(a, b *Sample) *Live {
 	over := b.At.Sub(a.At)
 	l := &Live{At: b.At, Over: over, Restarted: restarted(a, b)}
 	seconds := over.Seconds()
-	compares := !l.Restarted && seconds > 0 // otherwise the clock was set back, or both samples have the same time
+	// if false, the server restarted, the clock was set back, or both samples have the same time
+	compares := !l.Restarted && seconds > 0
 	rate := func(from, to float64) float64 {
 		if !compares {
 			return Unknown
@@ -136,8 +137,8 @@ func Between(a, b *Sample) *Live {
 	return l
 }
 
-// leastPasses is the minimum number of forward passes for per-pass figures: servers update the count of passes and the
-// time of passes at different moments, so fewer passes would give wrong figures.
+// leastPasses is the minimum number of forward passes for per-pass figures. Servers update the count of passes and the
+// time of passes at different moments, so figures from fewer passes would be wrong.
 const leastPasses = 5
 
 func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
@@ -146,7 +147,7 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 	f.Tokens = rate(was.Generated, now.Generated)
 	if !Known(f.Tokens) {
 		f.Tokens = now.Rate
-		if now.Running == 0 { // the server's rate is then still that of the last batch
+		if now.Running == 0 { // the rate that the server reports is then still the rate of the last batch
 			f.Tokens = 0
 		}
 	}
@@ -210,7 +211,8 @@ func total(ranks []Flow, of func(*Flow) float64) float64 {
 // Sum returns the sum of a signal over all ranks. The sum is Unknown if a rank does not report the signal.
 func (l *Live) Sum(of func(*Flow) float64) float64 { return total(l.Ranks, of) }
 
-// Whole combines the ranks of a server into one Flow, for a group of servers. number becomes its rank number.
+// Whole combines the ranks of a server into one Flow, for a group of servers. The Flow gets the rank number given by
+// number.
 func (l *Live) Whole(number int) Flow {
 	f := Flow{
 		DP: number, Running: l.Sum(func(f *Flow) float64 { return f.Running }), Queued: l.Sum(func(f *Flow) float64 { return f.Queued }),
@@ -231,5 +233,5 @@ func (l *Live) mean(of func(*Flow) float64) float64 {
 			sum, n = sum+v, n+1
 		}
 	}
-	return sum / n // Unknown if no rank reports it
+	return sum / n // Unknown if no rank reports the value
 }

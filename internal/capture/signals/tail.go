@@ -19,15 +19,15 @@ const (
 	mostLine  = 64 << 10               // maximum length of a line; a longer line is truncated
 )
 
-// Tail reads new batch lines of a log: stdin, or a file from its current end on, even if the file is moved, truncated
-// or recreated.
+// Tail reads new batch lines of a log. The log is stdin or a file. A file is read from its current end onwards, even if
+// the file is moved, truncated or recreated.
 type Tail struct {
 	path string
 	file *os.File // nil: the file does not exist now but may reappear
 	at   int64    // read offset
 
 	half []byte // incomplete line at the end of the text read so far
-	skip bool   // the current line is too long; its rest is skipped
+	skip bool   // the current line is too long; the rest of the line is skipped
 
 	mu  sync.Mutex
 	log Log
@@ -57,8 +57,8 @@ func (t *Tail) Ranks(now time.Time) []Rank {
 	return t.log.Ranks(now)
 }
 
-// Join adds the log's data to s, a sample of the same server. If the server exports nothing, Join returns a sample of
-// the log's data alone. err is the error of Read.
+// Join adds the log's data to s, a sample of the same server. If the server exports nothing, Join returns a sample that
+// contains only the log's data. The argument err is the error of Read.
 func (t *Tail) Join(s *Sample, err error) (*Sample, error) {
 	now := time.Now()
 	ranks := t.Ranks(now)
@@ -71,7 +71,7 @@ func (t *Tail) Join(s *Sample, err error) (*Sample, error) {
 	return s, err
 }
 
-// Follow reads the log in the background until ctx ends. done waits until the reading has stopped.
+// Follow reads the log in the background until ctx ends. The function done waits until the reading has stopped.
 func (t *Tail) Follow(ctx context.Context) (done func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -88,7 +88,7 @@ func (t *Tail) Follow(ctx context.Context) (done func()) {
 		}
 	}()
 	return func() {
-		if t.path != "-" { // a read of stdin cannot be stopped and ends with the process
+		if t.path != "-" { // do not wait for stdin: a read of stdin cannot be stopped and ends with the process
 			<-ended
 		}
 	}

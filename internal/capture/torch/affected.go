@@ -9,10 +9,11 @@ import (
 )
 
 // Affected returns the time in which a window may have slowed its servers. The time begins just before the first server
-// was asked to start. If there is a start step, it begins at the last query before that step. It ends when the last
-// server has written all traces: when the stop request has returned or, if the server ends the window by itself, when
-// the files of all ranks have stopped growing. known is false until this end has been observed. That is the case while
-// a window is open, and for a server that does not report its number of ranks. from is zero if no profiler was started.
+// was asked to start. If there is a start step, the time begins at the last query before that step. The time ends when
+// the last server has written all traces. This is the moment at which the stop request has returned. If the server ends
+// the window by itself, it is the moment at which the files of all ranks have stopped growing. The result known is
+// false until this end has been observed: while a window is open, and for a server that does not report its number of
+// ranks. The result from is zero if no profiler was started.
 func (s *Session) Affected() (from, to time.Time, known bool) {
 	known = true
 	for _, m := range s.members {
@@ -33,15 +34,15 @@ func (s *Session) Affected() (from, to time.Time, known bool) {
 	return from, to, known
 }
 
-// touch records the time at which the profiler was armed. A zero time means that it was not armed.
+// touch records the time at which the profiler was armed. A zero time means that the profiler was not armed.
 func (m *member) touch(armed time.Time) {
 	m.mu.Lock()
 	m.armed = armed
 	m.mu.Unlock()
 }
 
-// written records the time at which all files were written. Only the first call counts, because a later stop is a
-// precaution and ends no window.
+// written records the time at which all files were written. Only the first call has an effect, because a later stop is
+// only a precaution and does not end a window.
 func (m *member) written(at time.Time) {
 	m.mu.Lock()
 	if m.closed.IsZero() {
@@ -59,7 +60,8 @@ func (m *member) guardFiles(ctx context.Context) {
 	}
 	m.untilStart(ctx)
 	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
-		return // an external profiler writes elsewhere: the end cannot be detected, so the window stays open
+		// an external profiler writes to another directory: the end cannot be detected, so the window counts as open
+		return
 	}
 	w := &watch{m: m, src: m.src, expected: m.expected(), seen: map[string]*seen{}, changed: time.Now()}
 	for m.recording() && pause.For(ctx, between) {

@@ -14,11 +14,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/private"
 )
 
-// If stepscope is killed (kill -9, out of memory), only a window with a number of steps ends by itself. So for a window
-// of a fixed time, the server is also given a number of steps, larger than it can run in that time.
+// If stepscope is killed (kill -9, out of memory), only a window with a number of steps ends by itself. For a window of
+// a fixed time, the server is therefore also given a number of steps. This number is larger than the number of steps
+// that the server can run in that time.
 
-// Shortest step that is assumed for an unknown server. A step of any model worth serving takes more than a millisecond
-// on a GPU.
+// Shortest step times that are assumed if the step time is unknown. A step of any model worth serving takes more than a
+// millisecond on a GPU.
 const (
 	shortStep     = time.Millisecond
 	shortStepHere = 100 * time.Microsecond // stepscope serve can run models with a few thousand weights
@@ -27,7 +28,8 @@ const (
 // spareSteps is a margin for short windows. spareFactor is a margin for steps that become shorter.
 const spareSteps, spareFactor = 100, 4
 
-// bound returns the number of steps to give to the server. 0 means no number: the window ends only when it is stopped.
+// bound returns the number of steps to give to the server. 0 means that the server gets no number, and the window ends
+// only when it is stopped.
 func (m *member) bound() int {
 	if n, _ := m.told(); n > 0 || m.w.For <= 0 {
 		return n
@@ -54,9 +56,9 @@ func (m *member) sayUnbounded() {
 	m.o.Log(fmt.Sprintf("%s: %s: if stepscope is killed before it closes this window, close it with: stepscope profile stop --url %s", m.URL, why, m.URL))
 }
 
-// opened is the record of an open window on a server. It is needed because servers accept a second start while a window
-// is open: vLLM ignores it, SGLang 0.5.17 loses the first window, and both answer 200. So each window is recorded in a
-// file until it is closed.
+// opened is the record of an open window on a server. The record is needed because servers accept a second start while
+// a window is open. vLLM ignores the second start, SGLang 0.5.17 loses the first window, and both answer 200. Each
+// window is therefore recorded in a file until the window is closed.
 type opened struct {
 	URL  string    `json:"url"`
 	At   time.Time `json:"at"`
@@ -72,8 +74,8 @@ func (m *member) openFile() string {
 	return filepath.Join(m.o.Sessions, "open", notPlain.ReplaceAllString(m.URL, "-")+".json")
 }
 
-// noteOpen records a window before it is opened. It returns an error if another window is known to be open. It first
-// closes an SGLang window whose stepscope process was killed.
+// noteOpen records a window before it is opened. It returns an error if another window is known to be open. Before
+// that, noteOpen closes an SGLang window if the stepscope process that opened the window was killed.
 func (m *member) noteOpen(ctx context.Context) error {
 	file := m.openFile()
 	if file == "" {

@@ -3,10 +3,11 @@
 // [Prepare] identifies the servers (SGLang of any version, stepscope, vLLM). [Session.Arm] arms their profilers and
 // returns. [Start] calls both. [Session.Collect] waits until the files of all ranks are complete, copies them from
 // their location (package collect), and merges them. On any error, and when the context ends, all profilers that were
-// started are stopped, so that none continues to record.
+// started are stopped, so that no profiler continues to record.
 //
-// The requests to the servers are those of SGLang's own client, sglang.profiler. Each window has a separate directory
-// below the output directory, named by the time. So all trace files in that directory belong to the window.
+// The requests to the servers are the same as those of SGLang's own client, sglang.profiler. Each window has a separate
+// directory below the output directory. The directory is named by the time, and all trace files in the directory belong
+// to the window.
 package torch
 
 import (
@@ -37,8 +38,8 @@ type Target struct {
 	Role   string      // api.Prefill, api.Decode, or "" for a server that does both
 	Name   string      // name of the server's directory if there are several servers; default: derived from the URL
 	Header http.Header // sent with each request; contains keys
-	// AdminKey is the bearer token for the profile routes if the server has a separate one. "": requests to these
-	// routes carry the token in Header.
+	// AdminKey is the bearer token for the profile routes if the server has a separate token for these routes. "":
+	// requests to these routes carry the token in Header.
 	AdminKey string
 }
 
@@ -63,12 +64,12 @@ const profilerDir = "SGLANG_TORCH_PROFILER_DIR"
 
 // Window describes a recording. The zero value records CPU and GPU until [Session.Stop].
 //
-// OutputDir is the parent directory of windows. For vLLM it must be the directory that vLLM was given at its start. ""
-// means the directory that the server reports or, if it reports none, SGLang's default.
+// OutputDir is the parent directory of windows. For vLLM it must be the directory that was given to vLLM at its start.
+// "" means the directory that the server reports. If the server reports no directory, "" means SGLang's default.
 type Window struct {
 	OutputDir string `json:"output_dir"` // on the servers, absolute
 	Prefix    string `json:"profile_prefix,omitempty"`
-	ProfileID string `json:"profile_id,omitempty"` // "": servers generate one; older servers always do
+	ProfileID string `json:"profile_id,omitempty"` // "": servers generate an id; older servers always generate an id
 	StartStep int64  `json:"start_step,omitempty"` // absolute forward count at which the window begins; 0: now
 	NumSteps  int    `json:"num_steps,omitempty"`  // 0: until Stop
 	// For is the time after which the caller stops a window without NumSteps; 0: unknown.
@@ -85,21 +86,22 @@ type Window struct {
 type Options struct {
 	Client  *http.Client      // nil: the client of package client
 	Fetch   *collect.Template // reads the servers' files through a command
-	Timeout time.Duration     // a window still open after this time is closed; default 5 min
-	Stall   time.Duration     // files not there this long after the last change are missing; default 60 s
+	Timeout time.Duration     // a window that is still open after this time is closed; default 5 min
+	// files that have not arrived this long after the last change count as missing; default 60 s
+	Stall   time.Duration
 	Idle    time.Duration     // a server without steps for this time counts as idle; default 5 s
 	Probe   bool              // send tiny requests to cause steps
-	// Wait is how long Arm waits for load on an idle server before it fails. 0: Arm arms the profiler at once, with a
-	// warning.
+	// Wait is the time that Arm waits for load on an idle server before Arm fails. 0: Arm arms the profiler at once,
+	// with a warning.
 	Wait time.Duration
 	// LoadFollows means that the caller will send load as soon as the profiler is armed.
 	LoadFollows bool
-	// Pace is how long a server's counters are read to measure step times without the profiler: before arming and, if
-	// that was inconclusive, after the window. 0: off. Callers that send the load themselves have better data and set
-	// it to 0.
+	// Pace is the time for which a server's counters are read to measure step times without the profiler. They are read
+	// before arming and, if that was inconclusive, after the window. 0: off. Callers that send the load themselves have
+	// better data and set Pace to 0.
 	Pace time.Duration
-	// Sessions is a private directory of the user in which open windows are recorded (see opened); "": they are not
-	// recorded.
+	// Sessions is a private directory of the user in which open windows are recorded (see opened); "": open windows are
+	// not recorded.
 	Sessions   string
 	Progress   *Progress         // receives the progress of each server; nil: none
 	NoMerge    bool              // do not merge the ranks' files
@@ -107,7 +109,8 @@ type Options struct {
 	Now        func() time.Time
 	firstWait  time.Duration // first interval between listings of the files; grows to maxWait
 	mostIdle   time.Duration // maximum time of a window without work; default idleMost
-	loneliness time.Duration // idle time after which a replica without requests is given up; default replicaIdle
+	// idle time after which the traces of a replica without requests are no longer awaited; default replicaIdle
+	loneliness time.Duration
 	slow       time.Duration // delay until an unanswered stop is reported
 }
 
@@ -147,8 +150,8 @@ func (s *Session) several() bool { return len(s.members)+len(s.down) > 1 }
 // member is a server of a session.
 type member struct {
 	Target
-	front     string // URL of its router; "": none
-	via       string // route of its router that forwards to this server; "": reached directly
+	front     string // URL of the server's router; "": none
+	via       string // route of the router that forwards to this server; "": the server is reached directly
 	w         Window
 	o         *Options
 	kind      Kind
@@ -156,16 +159,17 @@ type member struct {
 	info      Info
 	raw       []byte          // /server_info without secrets
 	dir       string          // directory of the server's files, on the server
-	before    map[string]bool // files that were in the directory before: vLLM has one directory for all windows
+	// files that were in the directory before the window: vLLM has one directory for all windows
+	before    map[string]bool
 	steps     float64         // vLLM's count of steps at the start
 	hasSteps  bool
 	forwards  float64          // count of forward steps before the window; below 0: not counted
 	mayRecord bool             // a window was started and is not known to have ended
 	armed     time.Time        // time just before the start request; zero: not started
-	closed    time.Time        // time at which everything was written, see Session.Affected; zero: unknown
+	closed    time.Time        // time at which all files were written, see Session.Affected; zero: unknown
 	sizes     map[string]*seen // file sizes at closed; nil: unknown
-	src       collect.Source   // source of its files; nil: not determined yet
-	loads     []trace.Load     // samples of the server's queues, see sample
+	src       collect.Source   // source of the server's files; nil: not determined yet
+	loads     []trace.Load     // samples of the server's queues; see the method sample
 	loadRoute int              // index in client.LoadRoutes of the first route that may work
 	stretches []stretch        // stretches of decode steps before and after the window
 	rest      func()           // ends the tiny requests; nil: none are sent
@@ -205,8 +209,8 @@ func (w *Window) Check() error {
 	return nil
 }
 
-// Lean restricts the window to kernels and their launch calls, on all ranks. Such a window slows a server least.
-// docs/servers.md lists the findings that it supports.
+// Lean restricts the window to kernels and their launch calls, on all ranks. Of all windows, such a window slows a
+// server the least. docs/servers.md lists the findings that it supports.
 func (w *Window) Lean() {
 	off := false
 	w.Activities, w.WithStack, w.RecordShapes = []string{"GPU"}, &off, &off
@@ -229,8 +233,9 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	return s, nil
 }
 
-// Prepare identifies the servers and determines the location of their files, without arming a profiler. Workers behind
-// a router that are down are left out, and the result of Collect describes the Problem of each.
+// Prepare identifies the servers and determines the location of their files, without arming a profiler. Prepare omits
+// workers that are down if they are behind a router. The result of Collect describes the Problem of each omitted
+// worker.
 func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
 	if err := w.Check(); err != nil {
 		return nil, err
@@ -263,8 +268,8 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 	return s, nil
 }
 
-// Arm starts the profilers of all servers concurrently and returns. If one fails to start, the others are stopped
-// again.
+// Arm starts the profilers of all servers concurrently and returns. If one profiler fails to start, all other profilers
+// are stopped again.
 func (s *Session) Arm(ctx context.Context) error {
 	all := s.members
 	for _, m := range all {
@@ -297,8 +302,8 @@ func (s *Session) Arm(ctx context.Context) error {
 // Activities returns the activities that the session records.
 func (s *Session) Activities() []string { return s.w.activities() }
 
-// each calls f for all servers concurrently. If calls fail, it returns one of the errors, with the number of the other
-// errors.
+// each calls f for all servers concurrently. If calls fail, it returns one of the errors and mentions the number of
+// further errors.
 func (s *Session) each(f func(*member) error) error {
 	errs := make([]error, len(s.members))
 	var wg sync.WaitGroup
@@ -316,7 +321,7 @@ func (s *Session) each(f func(*member) error) error {
 	return fmt.Errorf("%w (and errors of %d more servers)", errs[0], len(errs)-1)
 }
 
-// named returns the targets with a directory name for each. It rejects duplicate servers.
+// named returns the targets and sets the directory name of each target. It rejects duplicate servers.
 func named(targets []Target) ([]Target, error) {
 	if len(targets) == 0 {
 		return nil, errors.New("no server to profile: give its URL")

@@ -42,7 +42,8 @@ type ServerResult struct {
 	Missing []string `json:"missing"`          // ranks and stages without a complete trace
 	Broken  []string `json:"broken"`           // incomplete files, with the reason
 	Notes   []string `json:"notes"`
-	Problem string   `json:"problem,omitempty"` // why there is no file, also set for workers of a router that were down
+	// reason why there is no file; also set for workers of a router that were down
+	Problem string   `json:"problem,omitempty"`
 	Idle    bool     `json:"idle,omitempty"`    // no step ran within the time limit
 	// IdleRanks are the ranks of data-parallel replicas that had no requests while other replicas ran steps.
 	IdleRanks []string `json:"idle_ranks,omitempty"`
@@ -63,9 +64,9 @@ func (r *Result) Incomplete() bool {
 }
 
 // Collect waits until the files of all ranks are complete, copies them to dir, and merges each server's ranks. If there
-// are several servers, each gets a subdirectory of dir. Collect first closes a window that does not end by itself. The
-// result lists missing and broken files. Collect returns an error if no server supplied a file, or if ctx ends; in that
-// case it first stops all profilers. Empty directories are removed.
+// are several servers, the files of each server are put into a separate subdirectory of dir. Collect first closes a
+// window that does not end by itself. The result lists missing and broken files. Collect returns an error if no server
+// supplied a file, or if ctx ends. If ctx ends, Collect first stops all profilers. Empty directories are removed.
 func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	res := &Result{ID: s.ID, Dir: dir, Servers: make([]ServerResult, len(s.members))}
 	for i := range s.down {
@@ -126,7 +127,7 @@ func removeEmpty(dirs []string) {
 	}
 }
 
-// collect is Collect for one server. made lists the directories that it created.
+// collect does the work of Collect for one server. The result made lists the directories that collect created.
 func (m *member) collect(ctx context.Context, dir string) (made []string, r ServerResult) {
 	r = ServerResult{
 		URL: m.URL, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, From: m.dir, Dir: dir,
@@ -256,8 +257,8 @@ func (m *member) sort(w *watch, r *ServerResult) {
 	}
 }
 
-// merge merges the ranks, including those that SGLang's own merger omits. If requested, a stepscope server has already
-// merged them.
+// merge merges the ranks, including the ranks that SGLang's own merger omits. If the window requested merging, a
+// stepscope server has already merged its ranks.
 func (m *member) merge(ctx context.Context, r *ServerResult) {
 	for _, path := range r.Other {
 		if f, _ := trace.ParseFileName(filepath.Base(path)); f.Merged && m.kind == Stepscope {

@@ -42,8 +42,8 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 // ErrNoCount means that a server does not export its number of steps.
 var ErrNoCount = errors.New("does not report its count of forward steps, neither as forward_ct in /server_info nor as iteration_tokens_total in /metrics")
 
-// Wait returns when the server has run the given number of further steps, or after the limit. made is the number of
-// steps that the server ran.
+// Wait returns when the server has run the given number of further steps, or after the limit. The result made is the
+// number of steps that the server ran.
 func (c *Counter) Wait(ctx context.Context, steps float64, limit time.Duration) (made float64, err error) {
 	end := time.NewTimer(limit)
 	defer end.Stop()
@@ -70,7 +70,7 @@ func (c *Counter) Wait(ctx context.Context, steps float64, limit time.Duration) 
 	return made, nil
 }
 
-// Steps returns the current count of steps. With data parallelism it is the mean over the replicas.
+// Steps returns the current count of steps. With data parallelism, the count is the mean over the replicas.
 func (c *Counter) Steps(ctx context.Context) (float64, error) {
 	n, ok := c.read(ctx)
 	if !ok {

@@ -13,15 +13,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Decode step times without the profiler, from the counters of a server under external load. The histogram of
-// inter-token latencies is read several times a second before the profiler is armed or, if that was inconclusive, after
-// the window. The growth of the histogram's sum divided by the growth of its count is the step time. The growth of the
-// sum divided by the elapsed time is the number of requests in decode (Little's law).
+// Decode step times without the profiler are measured from the counters of a server under external load. The histogram
+// of inter-token latencies is read several times a second, before the profiler is armed. If that was inconclusive, the
+// histogram is read again after the window. The growth of the histogram's sum divided by the growth of its count is the
+// step time. The growth of the sum divided by the elapsed time is the number of requests in decode (Little's law).
 const (
 	counterLook  = 100 * time.Millisecond // interval between reads
 	counterSteps = 8                      // minimum steps in a stretch
 	counterMany  = 7                      // number of stretches without prefill that suffice
-	counterIdle  = 3                      // reads of a server that generates no tokens before giving up
+	// number of reads after which measuring ends if the server generates no tokens
+	counterIdle  = 3
 )
 
 // counterState is the result of one read of the counters.
@@ -60,7 +61,7 @@ func (m *member) counters(ctx context.Context) (c counterState, ok bool) {
 			several = several || v > 0
 		}
 	})
-	if !ok && m.kind == VLLM { // only vLLM: SGLang's histogram has one value per request
+	if !ok && m.kind == VLLM { // only for vLLM, because SGLang's histogram has one value per request
 		c.sum, c.count, ok = older.sum, older.count, older.count > 0
 	}
 	return c, read && ok && !several
@@ -107,8 +108,8 @@ func enough(all []stretch) bool {
 }
 
 // stretches returns the intervals between reads in which at least counterSteps steps ran. An interval counts as free of
-// prefill if no first token occurred in it or between the two reads before it. A prefill in that time could have
-// delayed a token of the interval.
+// prefill if no first token occurred in the interval itself or in the preceding interval between two reads. A prefill
+// in the preceding interval could have delayed a token of the interval.
 func stretches(looks []counterState) (out []stretch) {
 	for i := 0; i < len(looks); {
 		j := i + 1

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// downError means that a server does not answer. If the user named it, the session fails before anything is recorded.
-// If the server is one of several workers behind a router, the user may not know of it. In that case the server is left
-// out and the other workers are recorded.
+// downError means that a server does not answer. If the user named the server, the session fails before anything is
+// recorded. If the server is one of several workers behind a router, the user may not know of the server. In that case
+// the session omits the server and records the other workers.
 type downError struct {
 	url, why, todo string
 	err            error // may be nil
@@ -24,15 +24,15 @@ func (e *downError) Error() string {
 
 func (e *downError) Unwrap() error { return e.err }
 
-// eachUp is like each, but leaves workers behind a router out of the session if they are down, as long as one server
-// remains.
+// eachUp is like each, but removes workers behind a router from the session if they are down. At least one server must
+// remain.
 func (s *Session) eachUp(f func(*member) error) error {
 	down := map[*member]*downError{}
 	var mu sync.Mutex
 	err := s.each(func(m *member) error {
 		err := f(m)
 		var e *downError
-		// A server that may be recording is not left out, so that it is stopped with the others.
+		// A server that may be recording is not removed, so that it is stopped together with the other servers.
 		if m.front == "" || !errors.As(err, &e) || m.recording() {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Session) eachUp(f func(*member) error) error {
 	return nil
 }
 
-// downServer is a worker that is left out because it is down.
+// downServer is a worker that was removed from the session because it is down.
 type downServer struct {
 	URL     string `json:"url"`
 	Role    string `json:"role,omitempty"`

@@ -11,17 +11,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// guardEvery is the interval at which the steps of a server that does not end windows by itself are polled.
+// guardEvery is the interval at which steps are polled on a server that does not end windows by itself.
 const guardEvery = 100 * time.Millisecond
 
-// Prefills reports whether any server of the session is a prefill server. Such a server has work only when a request
+// Prefills reports whether any server of the session is a prefill server. A prefill server has work only when a request
 // begins.
 func (s *Session) Prefills() bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Role == api.Prefill })
 }
 
-// LoadRuns declares, before Arm, that the load is already running and has pauses. Arm then waits up to wait until an
-// idle server has work, and the window is closed if no further work arrives.
+// LoadRuns declares that the load is already running and has pauses. Call LoadRuns before Arm. Arm then waits for an
+// idle server to get work, for at most the duration wait. If no further work arrives, the window is closed.
 func (s *Session) LoadRuns(wait time.Duration) { s.o.LoadFollows, s.o.Wait = false, wait }
 
 // SetSteps sets the number of steps. Call it before Arm.
@@ -32,10 +32,10 @@ func (s *Session) SetSteps(n int) {
 	}
 }
 
-// Guard monitors the windows for a caller that does other work before it calls Collect. It closes a window when the
-// number of steps is reached, if the server does not accept that number (vLLM). It closes the windows of idle servers.
-// It detects when windows that close by themselves have been written, and samples the queues of prefill and decode
-// servers. It returns when nothing is left to do, or when ctx ends.
+// Guard monitors the windows for a caller that does other work before it calls Collect. If the server does not accept a
+// number of steps (vLLM), Guard closes the window when that number is reached. Guard also closes the windows of idle
+// servers. It detects when windows that close by themselves have been written, and samples the queues of prefill and
+// decode servers. Guard returns when nothing is left to do, or when ctx ends.
 func (s *Session) Guard(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range s.members {

@@ -11,19 +11,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// An idle server under the profiler records the Python frames in which it waits. SGLang's schedulers have been busy
-// with the export of such recordings for minutes and did not respond. So servers are checked for work before their
-// profilers are armed, and a window without steps is closed.
+// While the profiler is on, an idle server records the Python frames in which the server waits. SGLang's schedulers
+// have been busy with the export of such recordings for minutes and did not respond. Servers are therefore checked for
+// work before their profilers are armed, and a window without steps is closed.
 
 const (
 	idleLook  = 250 * time.Millisecond // interval between queries of a server without work
-	idleGrace = 2 * time.Second        // wait for idle servers of a system in which other servers have work
+	idleGrace = 2 * time.Second        // time to wait for idle servers of a system in which other servers have work
 	idleMost  = 20 * time.Second       // maximum time of a window without work
 	probeMost = 10 * time.Second       // minimum wait until tiny requests show as work
 )
 
-// await returns when each server has shown work or is known to be unable to show it. For a window with a start step it
-// returns at once, because nothing is recorded before that step.
+// await returns when each server has shown work or is known to be unable to show work. For a window with a start step,
+// await returns at once, because nothing is recorded before that step.
 func (s *Session) await(ctx context.Context) error {
 	if s.o.LoadFollows || s.w.StartStep > 0 {
 		return nil
@@ -93,9 +93,9 @@ func urlsOf(list []*pulse) (urls []string) {
 	return urls
 }
 
-// tooIdle reports whether a window that may be open has been without work for so long that it must be closed. why is
-// the reason. A window by stage is not open before its first step, and a window with a start step is not open before
-// the start step.
+// tooIdle reports whether a window that may be open has been without work for so long that the window must be closed.
+// The result why is the reason. A window by stage is not open before its first step. A window with a start step is not
+// open before the start step.
 func (p *pulse) tooIdle() (why string, too bool) {
 	w := &p.m.w
 	if !p.began || w.StartStep > 0 || w.ByStage && !p.moved || time.Since(p.at) < p.m.o.mostIdle {

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Keep adds the files of a capture to a run. Files outside the run's directory are linked or copied. window names the
-// capture if the run has several; it may be "".
+// Keep adds the files of a capture to a run. Files outside the run's directory are linked or copied. The argument
+// window names the capture if the run has several captures. It may be "".
 func (c *Result) Keep(r *runs.Run, window string) error {
 	for _, sr := range c.Servers {
 		add := func(kind runs.Kind, path string) error {

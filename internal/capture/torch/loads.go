@@ -13,12 +13,12 @@ import (
 )
 
 // With disaggregated prefill and decode, the queues show whether prefill or decode limits the throughput. Traces do not
-// show it. So the queues of such servers are sampled during the window.
+// show this, so the queues of such servers are sampled during the window.
 
 // loadsEvery is the sampling interval. A sample costs a server almost nothing.
 const loadsEvery = 200 * time.Millisecond
 
-// sample samples the queues until ctx ends. It stops if the server does not export them.
+// sample samples the queues until ctx ends. If the server does not export its queues, sample stops.
 func (m *member) sample(ctx context.Context) {
 	if m.Role == "" {
 		return

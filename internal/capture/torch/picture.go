@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// SGLang's diffusion servers have no profile routes. Since 0.5.23, an image request can request a recording of its
+// SGLang's diffusion servers have no profile routes. Since 0.5.23, an image request can ask for a recording of its own
 // denoising steps. Rank 0 writes the trace before the server sends the reply.
 
 // Picture is a window of one image request.
@@ -59,8 +59,8 @@ func (p *Picture) NoRoutes() error {
 	return fmt.Errorf("%s: is a diffusion server of %s, which has no /start_profile: use profile run, which sends one request and records it", p.m.URL, p.m.kind)
 }
 
-// pictureTold returns the number to request so that n denoising steps are recorded. why is the reason if the number
-// differs from n.
+// pictureTold returns the number of steps to request so that n denoising steps are recorded. If this number differs
+// from n, why is the reason.
 func pictureTold(n int) (told int, why string) {
 	if n > 1 {
 		return n - 1, "it records one denoising step more than requested"
@@ -118,7 +118,8 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	}
 	m.picture = true
 	m.count(ctx, &r)
-	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told { // not due to SGLang's counting
+	// the deviation is not due to SGLang's counting
+	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told {
 		s.Why = ""
 	}
 	return &Result{ID: reply.ID, Dir: dir, Servers: []ServerResult{r}}, nil

@@ -39,7 +39,7 @@ func (m *member) probe(ctx context.Context) {
 	text, _ := json.Marshal(body) // cannot fail: the body has only strings and numbers
 	to := m
 	if m.front != "" {
-		// Requests to the router reach all workers of the router, including this server.
+		// Send the requests to the router. They then reach all workers of the router, including this server.
 		to = &member{Target: Target{URL: m.front, Header: m.Header}, o: m.o}
 	}
 	var wg sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Progress tracks the progress of windows for display. The servers of a session update it; a nil Progress ignores
+// Progress tracks the progress of windows for display. A session updates it for each server. A nil Progress ignores
 // updates. The zero value is ready to use.
 type Progress struct {
 	// Duration is the length of the window; 0: the window has a number of steps instead.
@@ -30,8 +30,8 @@ type state struct {
 	url, role string
 	doing     string
 	since     time.Time
-	steps, to int // steps recorded so far (below 0: unknown) and requested (0: until stopped)
-	files, of int // files of ranks that have arrived, and that are expected (0: unknown)
+	steps, to int // number of steps recorded so far (below 0: unknown); number of steps requested (0: until stopped)
+	files, of int // number of files of ranks that have arrived; number of such files that are expected (0: unknown)
 	bytes     int64
 }
 
@@ -120,7 +120,7 @@ func (p *Progress) Lines(width int) (out []string) {
 	return out
 }
 
-// Frame returns Lines below a line with the elapsed time.
+// Frame returns a line with the elapsed time, followed by Lines.
 func (p *Progress) Frame(width, rows int) []string {
 	p.mu.Lock()
 	n, began, now := len(p.of), p.began, time.Now()
@@ -139,7 +139,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Truncate(t
 
 func (s *state) name() string { return strings.TrimSpace(columns.Clean(s.url) + " " + s.role) }
 
-// text describes the current activity. share is the completed share of the activity; below 0: unknown.
+// text describes the current activity. The result share is the completed share of the activity; below 0: unknown.
 func (s *state) text(now time.Time, duration time.Duration) (text string, share float64) {
 	switch {
 	case s.doing == doingRecord && duration > 0:

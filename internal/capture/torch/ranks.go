@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ranks lists the ranks of a server by SGLang's rules (section 1.6 of the contract), or nil if the sizes are unknown. A
-// dimension of size 1 has no coordinate, except TP, which always has one.
+// ranks lists the ranks of a server according to SGLang's rules (section 1.6 of the contract). If the sizes are
+// unknown, it returns nil. A dimension of size 1 has no coordinate, except TP, which always has a coordinate.
 func (i *Info) ranks() []trace.Rank {
 	if i.TP == 0 {
 		return nil
@@ -39,7 +39,7 @@ func (i *Info) ranks() []trace.Rank {
 	return out
 }
 
-// expected lists the traces of a complete window: one per rank and stage. The field ID of each is empty.
+// expected lists the traces of a complete window, one per rank and stage. The field ID of each trace is empty.
 func (m *member) expected() []trace.FileName {
 	acts := m.w.activities()
 	if slices.Contains(acts, "RPD") {
@@ -78,8 +78,8 @@ func (m *member) stages() []string {
 	return out
 }
 
-// covers reports whether a file is the expected trace want. It allows for older servers, whose file names contain only
-// TP, and for newer profilers, which use different stage names.
+// covers reports whether a file is the expected trace want. It also accepts the names of older servers, which contain
+// only TP, and the different stage names of newer profilers.
 func covers(file, want trace.FileName) bool {
 	if file.Merged || api.Stage(file.Stage) != want.Stage {
 		return false

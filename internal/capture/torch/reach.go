@@ -11,8 +11,8 @@ type Reached struct {
 	Info  Info
 }
 
-// Reach identifies the targets in the same way as [Prepare] and replaces a router by its workers. left describes the
-// workers that are down.
+// Reach identifies the targets in the same way as [Prepare] and replaces a router by its workers. The result left
+// describes the workers that are down.
 func Reach(ctx context.Context, targets []Target, o Options) (out []Reached, left []string, err error) {
 	named, err := named(targets)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A data-parallel replica without requests runs no steps. So on such a replica a window with a number of steps does not
-// end by itself, and SGLang records how the replica waits. This does not affect replicas with DP attention, because
+// A data-parallel replica without requests runs no steps. On such a replica, a window with a number of steps therefore
+// does not end by itself, and SGLang records the replica's wait. Replicas with DP attention are not affected, because
 // they run every step together.
 
-// replicaIdle is the time after which the window is closed for a replica without requests, when another replica has
-// written its traces. Stepscope's servers close the window sooner by themselves.
+// replicaIdle is the time after which the window is closed because of a replica without requests, if another replica
+// has written its traces. Stepscope's own servers close such a window sooner by themselves.
 const replicaIdle = 5 * time.Second
 
 // replicas tracks the requests of each replica.
@@ -47,8 +47,9 @@ func (r *replicas) look(ctx context.Context, m *member) {
 	}
 }
 
-// loneReplicas lists the replicas without requests, if only their traces are missing and another replica has written
-// all of its traces. While the window is open, a replica must also have been idle for replicaIdle.
+// loneReplicas lists the replicas without requests. The list is empty unless only the traces of these replicas are
+// missing and another replica has written all of its traces. While the window is open, a replica must also have been
+// idle for replicaIdle.
 func (w *watch) loneReplicas(ctx context.Context) (idle []int) {
 	m := w.m
 	if m.info.DP < 2 || m.info.DPAttention || m.w.NumSteps == 0 || !w.someDone() {

@@ -16,9 +16,9 @@ import (
 )
 
 // If one process starts a session and another process collects it, the session is saved under its id in a directory
-// that no other user can write to. That is necessary because API keys are sent to the servers that the saved session
-// names. The window's directory is unsuitable, because servers of other users may write to it. A saved session has no
-// headers, because headers contain keys.
+// that no other user can write to. This restriction is necessary because API keys are sent to the servers that the
+// saved session names. The window's directory is unsuitable, because servers of other users may write to that
+// directory. A saved session has no headers, because headers contain keys.
 
 type savedSession struct {
 	Format  int           `json:"format"`
@@ -44,9 +44,9 @@ type savedServer struct {
 	Args     json.RawMessage `json:"server_args,omitempty"`
 }
 
-// Save stores the session below root, for Resume. dir is the destination of the files on this host. If dir does not
-// exist and servers of other users may also write to it, Save creates it writable by all users, with the sticky bit
-// set.
+// Save stores the session below root, for Resume. The argument dir is the destination of the files on this host. If dir
+// does not exist and servers of other users may also write to dir, Save creates dir with write access for all users and
+// with the sticky bit set.
 func (s *Session) Save(root, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -93,7 +93,7 @@ func FindSaved(root, ref string) (*Saved, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, f := range slices.Backward(files) { // ids are times, so the newest is last
+	for _, f := range slices.Backward(files) { // ids are times, so the newest session is last
 		if id, ok := strings.CutSuffix(f.Name(), ".json"); ok && id != ref {
 			ids = append(ids, id)
 		}
@@ -117,7 +117,7 @@ func FindSaved(root, ref string) (*Saved, error) {
 	return nil, fmt.Errorf("%s: you started no session there: give the directory that profile start printed, or its last part, the id", ref)
 }
 
-// Resume continues the session. The keys in the target keys are used for all servers.
+// Resume continues the session. The API keys in the argument keys are used for all servers.
 func (saved *Saved) Resume(keys Target, o Options) *Session {
 	s := &Session{ID: saved.ID, w: saved.Window, o: o.withDefaults(), down: saved.Down}
 	for _, v := range saved.Servers {
@@ -133,7 +133,7 @@ func (saved *Saved) Resume(keys Target, o Options) *Session {
 	return s
 }
 
-// Cancel ends a session that nobody will resume: it closes the windows and removes the saved session.
+// Cancel ends a session that will not be resumed. It closes the windows and removes the saved session.
 func (s *Session) Cancel(ctx context.Context, root string) {
 	err := s.abort(ctx)
 	if rmErr := os.Remove(sessionFile(root, s.ID)); !errors.Is(rmErr, fs.ErrNotExist) {

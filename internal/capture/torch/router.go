@@ -68,8 +68,8 @@ func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 	return e
 }
 
-// gateway queries a router for its workers. It knows stepscope's router and SGLang's model gateway, with the gateway's
-// current and older routes. It returns nil if the server is not a router.
+// gateway queries a router for its workers. It supports stepscope's router, and the current and older routes of
+// SGLang's model gateway. If the server is not a router, gateway returns nil.
 func (m *member) gateway(ctx context.Context, patience time.Duration) *routerError {
 	for _, route := range []string{"/workers", "/list_workers"} {
 		r, err := m.ask(ctx, http.MethodGet, route, nil, patience)
@@ -159,10 +159,12 @@ func (s *Session) connect(ctx context.Context, targets []Target) error {
 	})
 }
 
-// reachPatience is the timeout of a direct request to a worker, if its router can forward requests to it.
+// reachPatience is the timeout of a direct request to a worker, if the worker's router can also forward requests to the
+// worker.
 const reachPatience = 5 * time.Second
 
-// reach determines how to reach a worker behind a router: directly, or through the router if it forwards.
+// reach determines how to reach a worker behind a router: directly, or through the router if the router forwards
+// requests.
 func (m *member) reach(ctx context.Context) error {
 	via := m.via
 	m.via = ""
@@ -186,13 +188,13 @@ func (m *member) reach(ctx context.Context) error {
 		}
 		m.via = via
 		if _, late := m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); late != nil && ctx.Err() == nil {
-			return late // the caller's connect would wait even longer
+			return late // a further attempt by the caller's connect would wait even longer
 		}
 	}
 	direct := err
 	err = m.connect(ctx)
 	if _, down := errors.AsType[*downError](err); down && errors.Is(direct, syscall.ECONNREFUSED) {
-		return direct // clearer than err, which has the same cause
+		return direct // direct is clearer than err and has the same cause
 	}
 	if err == nil && m.via != "" {
 		m.o.Log(fmt.Sprintf("%s: is reached through its router", m.URL))
@@ -201,7 +203,7 @@ func (m *member) reach(ctx context.Context) error {
 }
 
 // strangeLoopback reports whether a worker's URL is a loopback address although the router runs on another host. On
-// this host such a URL would reach an unrelated server.
+// this host, such a URL would lead to an unrelated server.
 func strangeLoopback(ctx context.Context, worker, router string) bool {
 	u, err := url.Parse(worker)
 	if err != nil {

@@ -67,7 +67,7 @@ func (m *member) String() string {
 
 const askPatience = 30 * time.Second // timeout of a simple request
 
-// reasonOf returns the reason for a failure, as given in a reply, as one line.
+// reasonOf returns, in one line, the reason for a failure that a reply gives.
 func reasonOf(r *client.Reply) string {
 	line := r.Reason()
 	if strings.HasPrefix(line, "<") || len(line) > 300 { // a proxy's HTML page
@@ -81,7 +81,7 @@ func (m *member) server(path string) *client.Server {
 	return &client.Server{URL: m.base(), Header: m.headers(path), HTTP: m.o.Client}
 }
 
-// ask sends one request; patience limits its total time.
+// ask sends one request. The total time of the request is limited by patience.
 func (m *member) ask(ctx context.Context, method, path string, body []byte, patience time.Duration) (*client.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -99,7 +99,8 @@ func (m *member) ask(ctx context.Context, method, path string, body []byte, pati
 	return r, nil
 }
 
-// askFor requests a JSON document and decodes it into into. It returns false if there is none.
+// askFor requests a JSON document and decodes it into the argument into. It returns false if the server has no such
+// document.
 func (m *member) askFor(ctx context.Context, path string, into any) bool {
 	r, err := m.ask(ctx, http.MethodGet, path, nil, askPatience)
 	return err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, into) == nil
@@ -229,8 +230,8 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	return err
 }
 
-// environment reports whether SGLang's newer profiler is on, and returns the default directory for windows. Servers
-// report both only if they were started with SGLANG_EXPOSE_OWN_ENV_VARS.
+// environment returns whether SGLang's newer profiler is on, and the default directory for windows. Servers report
+// these two settings only if they were started with SGLANG_EXPOSE_OWN_ENV_VARS.
 func environment(states json.RawMessage) (v2 bool, dir string) {
 	var list []struct {
 		Env struct {

@@ -14,7 +14,7 @@ import (
 
 // sayStages explains a window by stage before a server is armed. SGLang's profiler (V1, up to at least 0.5.17) counts
 // the steps of each stage from the stage's first step. When a stage has run all requested steps, the profiler writes
-// everything recorded so far under that stage's name.
+// all data recorded so far under that stage's name.
 func (m *member) sayStages() {
 	if m.kind != SGLang || m.info.V2 || len(m.stages()) < 2 {
 		return
@@ -27,8 +27,8 @@ func (m *member) sayStages() {
 // complete within the duration of a request.
 const stagePatience = 20 * time.Second
 
-// stageDone returns the stage whose traces have all arrived while traces of the other stage are missing. It returns ""
-// if there is no such stage.
+// stageDone returns the stage whose traces have all arrived although traces of the other stage are missing. If there is
+// no such stage, it returns "".
 func (w *watch) stageDone() string {
 	stages := w.m.stages()
 	if len(stages) < 2 || len(w.expected) == 0 || w.growing() {
@@ -44,8 +44,9 @@ func (w *watch) stageDone() string {
 }
 
 // strayed reports whether none of the received traces holds steps of the stage in its name. SGLang 0.5.11 writes such
-// traces if a window begins with a decode step. When the decode steps are done, it continues to record the prefill
-// steps up to the next decode step, and overwrites the decode trace with them. After that it writes no further files.
+// traces if a window begins with a decode step. When the decode steps are done, SGLang continues to record the prefill
+// steps up to the next decode step, and overwrites the decode trace with these prefill steps. After that it writes no
+// further files.
 func (w *watch) strayed() bool {
 	names := w.have(isTrace)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !w.seen[name].strays })
@@ -74,8 +75,8 @@ func (w *watch) held(name string, f trace.FileName) trace.FileName {
 	return f
 }
 
-// otherStage ends a window after the traces of only one stage have arrived. The reply to the stop, which the server
-// sends after writing traces, shows whether the other stage was still being recorded.
+// otherStage ends a window after the traces of only one stage have arrived. The server replies to the stop request
+// after it has written traces. The reply shows whether the other stage was still being recorded.
 func (w *watch) otherStage(ctx context.Context) error {
 	m, done := w.m, w.stageDone()
 	other := api.Prefill
@@ -101,7 +102,7 @@ func (w *watch) otherStage(ctx context.Context) error {
 	return nil
 }
 
-// strays reports whether a trace holds steps, but none of the stage in its name.
+// strays reports whether a trace holds steps, but no step of the stage in the trace's name.
 func strays(ctx context.Context, path string) bool {
 	sets, err := set.Find([]string{path})
 	if err != nil || len(sets) != 1 {

@@ -16,8 +16,8 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// startRequest is the body of /start_profile as sent by SGLang's clients: integers are written as strings, which
-// servers of all versions accept, and the prefix may be null.
+// startRequest is the body of /start_profile in the form that SGLang's clients send. Integers are written as strings,
+// which servers of all versions accept. The prefix may be null.
 type startRequest struct {
 	OutputDir      string   `json:"output_dir"`
 	NumSteps       string   `json:"num_steps,omitempty"`
@@ -57,8 +57,8 @@ func (w *Window) activities() []string {
 	return w.Activities
 }
 
-// place determines the location of the files and, if windows share a directory, lists the files that are already in it.
-// given is the directory that the caller specified.
+// place determines the location of the files. If windows share a directory, place also lists the files that are already
+// in that directory. The argument given is the directory that the caller specified.
 func (m *member) place(ctx context.Context, given string) error {
 	if m.kind == VLLM {
 		if err := m.vllmPlace(ctx, given); err != nil {
@@ -71,7 +71,7 @@ func (m *member) place(ctx context.Context, given string) error {
 		return err
 	}
 	if m.kind == VLLM || m.o.Fetch != nil && m.kind != Stepscope {
-		// The listing also detects a broken command now rather than after the window.
+		// This listing also detects a broken command before the window rather than after it.
 		files, err := src.List(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: its directory cannot be listed: %w", m.URL, err)

@@ -25,9 +25,10 @@ type Steps struct {
 	Why    string `json:"why,omitempty"` // reason for a difference, if known
 }
 
-// Before its pull request 30215 of July 2026, SGLang counted the current step of a window that begins at once, and so
-// recorded one step fewer than requested. lastShort is the last release that is known to do so, and firstFull the first
-// that is known not to. The behaviour of the releases between them is unknown.
+// Before its pull request 30215 of July 2026, SGLang counted the current step of a window that begins at once. It
+// therefore recorded one step fewer than requested. lastShort is the last release that is known to count in this way.
+// firstFull is the first release that is known to record all requested steps. The behaviour of the releases between
+// them is unknown.
 var (
 	lastShort = release{0, 5, 11}
 	firstFull = release{0, 5, 23}
@@ -59,8 +60,8 @@ func (r release) before(o release) bool {
 	return false
 }
 
-// told returns the number of steps to request from the server so that it records the desired number. why is the reason
-// if the two numbers differ.
+// told returns the number of steps to request from the server so that the server records the desired number. If the two
+// numbers differ, why is the reason.
 func (m *member) told() (n int, why string) {
 	n = m.w.NumSteps
 	switch {
@@ -118,7 +119,7 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 			}
 			*s.Fewest, *s.Most = min(*s.Fewest, n), max(*s.Most, n)
 			name, _ := trace.ParseFileName(filepath.Base(f.Path))
-			if f.Stage != name.Stage { // the file holds the other stage
+			if f.Stage != name.Stage { // the file holds steps of the other stage
 				held, absent := label(trace.FileName{Rank: name.Rank, Stage: api.Stage(f.Stage)}), label(trace.FileName{Rank: name.Rank, Stage: api.Stage(name.Stage)})
 				r.Missing = slices.DeleteFunc(r.Missing, func(s string) bool { return s == held || s == absent })
 				if slices.Contains(m.stages(), api.Stage(name.Stage)) {
@@ -135,8 +136,8 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 	}
 }
 
-// stepsOf counts the steps of a trace, or only those of the given stage. Mixed batches count as prefill. some reports
-// whether the trace has any steps.
+// stepsOf counts the steps of a trace. If stage is given, only steps of that stage count. Mixed batches count as
+// prefill. The result some reports whether the trace has any steps.
 func stepsOf(kinds map[string]int, stage string) (n int, some bool) {
 	for kind, k := range kinds {
 		some = true
@@ -155,7 +156,7 @@ func stepsOf(kinds map[string]int, stage string) (n int, some bool) {
 	return n, some
 }
 
-// line describes a deviation from the requested number, or returns "".
+// line describes a deviation from the requested number of steps. If there is no deviation, it returns "".
 func (s *Steps) line() string {
 	if s.Fewest == nil {
 		return ""

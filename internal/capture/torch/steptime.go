@@ -18,8 +18,8 @@ const paceLevel = 0.975
 // leastPaces is the minimum number of values for a median.
 const leastPaces = 3
 
-// NewStepTime returns the step time of decode steps with batch requests, from the times in took, ns. ok is false if
-// there are too few times. It sorts took.
+// NewStepTime returns the step time of decode steps with batch requests, computed from the times in took, in ns. If
+// there are too few times, ok is false. NewStepTime sorts took.
 func NewStepTime(batch int, took []int64) (p trace.StepTime, ok bool) {
 	slices.Sort(took)
 	if len(took) < leastPaces || took[0] <= 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Stop ends the windows that may still be recording, and returns when the servers have written the traces. A window
+// Stop ends all windows that may still be recording, and returns when the servers have written the traces. A window
 // that has closed by itself is not an error. If only some servers fail, their errors are logged, and Collect returns
 // the recordings of the other servers. Stop returns an error only if all servers fail.
 func (s *Session) Stop(ctx context.Context) error {
@@ -133,8 +133,8 @@ func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
 	return wasOpen, fmt.Errorf("%s: refused to stop its profile, which may still record: %d %s", m.URL, r.Status, text)
 }
 
-// disarm undoes a start that waits for its start step. SGLang cannot cancel such a start. But a start without a start
-// step replaces it, and that start can be stopped.
+// disarm undoes a start that waits for its start step. SGLang cannot cancel such a start. Therefore disarm sends a
+// start without a start step, which replaces the waiting start and can be stopped.
 func (m *member) disarm(ctx context.Context) error {
 	r := startRequest{OutputDir: m.dir, Activities: []string{"CPU"}, NumSteps: "1"}
 	body, _ := json.Marshal(r)
@@ -145,10 +145,10 @@ func (m *member) disarm(ctx context.Context) error {
 	return err
 }
 
-// StopAll ends all recordings of the servers, regardless of the process that started them. open maps the URL of each
-// server to whether the server had an open window; workers behind a router appear under their own URLs. down lists the
-// URLs of workers that are down. After ctx ends, StopAll continues for a limited time, so that a stop that was
-// requested still takes place.
+// StopAll ends all recordings of the servers, regardless of the processes that started the recordings. The result open
+// maps the URL of each server to whether the server had an open window. Workers behind a router appear under their own
+// URLs. The result down lists the URLs of workers that are down. After ctx ends, StopAll continues for a limited time,
+// so that a requested stop still takes place.
 func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, down []string, err error) {
 	targets, err = named(targets)
 	if err != nil {

@@ -15,16 +15,17 @@ import (
 	"strings"
 )
 
-// vLLM accepts no directory in a request. It writes to the directory given at its start, and its API does not report
-// that directory. If the server runs on this host, its command line and environment contain the directory.
+// vLLM accepts no directory in a request. It writes to the directory that was given at its start, and its API does not
+// report that directory. If the server runs on this host, the directory can be read from the server's command line and
+// environment.
 
 const (
 	vllmDirKey = "torch_profiler_dir"
 	vllmDirEnv = "VLLM_TORCH_PROFILER_DIR" // before 0.13
 )
 
-// vllmPlace determines where a vLLM server writes its traces; given is the caller's directory. It returns an error if
-// the directory is unknown, because the traces could not be found.
+// vllmPlace determines the directory to which a vLLM server writes its traces. The argument given is the caller's
+// directory. If the directory is unknown, vllmPlace returns an error, because the traces could not be found.
 func (m *member) vllmPlace(ctx context.Context, given string) error {
 	var found string
 	var pid int
@@ -32,7 +33,7 @@ func (m *member) vllmPlace(ctx context.Context, given string) error {
 		found, pid = vllmDir("/proc", portOf(m.URL))
 	}
 	if env, err := filepath.Abs(os.Getenv(profilerDir)); found != "" && err == nil && given == env {
-		given = "" // the value comes from a variable of SGLang
+		given = "" // ignore the value, because it comes from a variable of SGLang
 	}
 	switch {
 	case given == "" && found == "" && pid > 0:
@@ -50,7 +51,7 @@ func (m *member) vllmPlace(ctx context.Context, given string) error {
 	return nil
 }
 
-// sameFiles reports whether a process of this host has the same file systems as this one.
+// sameFiles reports whether a process of this host has the same file systems as this process.
 func sameFiles(pid int) bool {
 	mine, err := os.Readlink("/proc/self/ns/mnt")
 	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
@@ -71,9 +72,9 @@ func portOf(server string) int {
 }
 
 // vllmDir returns the trace directory of the server that listens on a port of this host, and the id of one of the
-// server's processes. It returns "" and 0 if they are unknown. proc is the path of /proc.
+// server's processes. If they are unknown, it returns "" and 0. The argument proc is the path of /proc.
 func vllmDir(proc string, port int) (dir string, pid int) {
-	const most = 4 // ancestors to search: vLLM's API servers may be child processes
+	const most = 4 // number of ancestors to search, because vLLM's API servers may be child processes
 	for _, listens := range listeners(proc, port) {
 		for up, at := 0, listens; at > 1 && up < most; up, at = up+1, parent(proc, at) {
 			of := filepath.Join(proc, strconv.Itoa(at))

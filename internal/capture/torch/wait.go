@@ -21,10 +21,10 @@ const (
 	lookAt    = time.Second      // interval between queries of a server's work
 	afterIdle = 10 * time.Second // a server whose window has ended writes nothing after this time
 	settled   = 2 * time.Second  // time without a change, if the number of files is unknown
-	badLists  = 5                // number of consecutive failures after which the error does not count as temporary
+	badLists  = 5                // number of consecutive failures after which the error no longer counts as temporary
 )
 
-// watch waits for the files of one server and fetches each as soon as it is complete.
+// watch waits for the files of one server and fetches each file as soon as the file is complete.
 type watch struct {
 	m        *member
 	src      collect.Source
@@ -55,8 +55,8 @@ func (w *watch) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// wait returns when all files have arrived or no more files will arrive. When it returns without an error, the window
-// is closed.
+// wait returns when all files have arrived or when no more files will arrive. When wait returns without an error, the
+// window is closed.
 func (w *watch) wait(ctx context.Context) error {
 	began := time.Now()
 	w.changed = began
@@ -105,7 +105,7 @@ func (w *watch) wait(ctx context.Context) error {
 // slowTraces is the time without a new file after which a message is logged.
 const slowTraces = 10 * time.Second
 
-// waits returns the message about the files that are still missing.
+// waits returns a message about the files that are still missing.
 func (w *watch) waits(quiet time.Duration) string {
 	var left []string
 	for _, f := range w.missing() {
@@ -138,8 +138,8 @@ func (w *watch) hint(known bool) string {
 	return fmt.Sprintf("%s: is running no forward step, so there is nothing to record: %s", w.m.URL, how)
 }
 
-// decide closes a window that does not close by itself, and decides when the wait is over. Only a stop request shows
-// whether the window was still open.
+// decide closes a window that does not close by itself, and decides when the wait is over. Only the answer to a stop
+// request shows whether the window was still open.
 func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over bool, err error) {
 	m := w.m
 	if h, ok := w.src.(interface{ Closed() bool }); ok && h.Closed() {
@@ -201,8 +201,8 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	return false, err
 }
 
-// tooIdle reports whether the window must be closed because the server has no work. If so, it adds a note with the
-// reason.
+// tooIdle reports whether the window must be closed because the server has no work. If the window must be closed,
+// tooIdle adds a note with the reason.
 func (w *watch) tooIdle(p *pulse) bool {
 	why, too := p.tooIdle()
 	if too {
@@ -215,7 +215,7 @@ func (w *watch) tooIdle(p *pulse) bool {
 // vllmTime is the length of a vLLM window whose steps cannot be counted.
 const vllmTime = 2 * time.Second
 
-// look lists the files and fetches the complete ones. changed reports whether a file has arrived or grown.
+// look lists the files and fetches the complete files. The result changed reports whether a file has arrived or grown.
 func (w *watch) look(ctx context.Context) (changed bool, err error) {
 	files, err := w.src.List(ctx)
 	if err != nil {
@@ -369,8 +369,8 @@ func (w *watch) growing() bool {
 	return false
 }
 
-// mergePending reports whether the merged file that the server writes is still expected. It is not expected if files
-// have a prefix, because SGLang's merger does not find such files.
+// mergePending reports whether the merged file that the server writes is still expected. If files have a prefix, no
+// merged file is expected, because SGLang's merger does not find such files.
 func (w *watch) mergePending() bool {
 	if !w.m.w.Merge || !w.m.traced() || w.m.kind != Stepscope && (w.m.kind != SGLang || w.m.w.Prefix != "") {
 		return false

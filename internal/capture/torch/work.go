@@ -22,8 +22,8 @@ type pulse struct {
 // way is one source.
 type way struct {
 	ask    func(context.Context) (n float64, busy, ok bool)
-	gauges bool // busy may be out of date: use only if there is no better source
-	last   bool // expensive: use only if nothing else is known
+	gauges bool // busy may be out of date: use this source only if there is no better source
+	last   bool // expensive: use this source only if no other source works
 	dead   bool // the source does not work
 	n      float64
 	asked  bool
@@ -44,7 +44,8 @@ func (m *member) pulse() *pulse {
 	return p
 }
 
-// look queries the sources once. busy reports whether the server has work. known is false if no source shows that.
+// look queries the sources once. The result busy reports whether the server has work. If no source shows this, known is
+// false.
 func (p *pulse) look(ctx context.Context) (busy, known bool) {
 	for _, w := range p.ways {
 		if w.dead || w.last && known {
@@ -55,7 +56,7 @@ func (p *pulse) look(ctx context.Context) (busy, known bool) {
 			if ctx.Err() != nil {
 				return busy, true
 			}
-			w.dead = !w.asked // a source that worked before has only a temporary failure
+			w.dead = !w.asked // if the source worked before, the failure counts as temporary
 			continue
 		}
 		if has && !(w.gauges && known) || w.asked && n != w.n {
@@ -80,7 +81,7 @@ func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
 }
 
 // countFrom stores the number of forward steps before the window, to display progress. It does so only for stepscope's
-// servers, because only they report the number without cost.
+// servers, because only these servers report the number without cost.
 func (m *member) countFrom(ctx context.Context) {
 	m.forwards = -1
 	if m.o.Progress == nil || m.kind != Stepscope || m.w.ByStage || m.w.NumSteps == 0 {
@@ -103,8 +104,8 @@ func (m *member) countNow(ctx context.Context) {
 	}
 }
 
-// forwardCounts returns the number of forward steps of each data-parallel rank. It returns nil if the server does not
-// report them.
+// forwardCounts returns the number of forward steps of each data-parallel rank. If the server does not report these
+// numbers, it returns nil.
 func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	var info struct {
 		States []struct {
@@ -121,8 +122,8 @@ func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	return counts
 }
 
-// metricsWork returns the sum of the work counters in /metrics. busy is set if gauges of running requests show that
-// there is work.
+// metricsWork returns the sum of the work counters in /metrics. The result busy is true if gauges of running requests
+// show that there is work.
 func (m *member) metricsWork(ctx context.Context) (n float64, busy, ok bool) {
 	return n, busy, m.metrics(ctx, func(name string, v float64) {
 		switch name {
@@ -148,8 +149,8 @@ func (m *member) vllmSteps(ctx context.Context) (n float64, ok bool) {
 	return n, ok && read
 }
 
-// metrics reads /metrics and calls each for every sample. name is the metric's name without the engine's prefix and the
-// colon.
+// metrics reads /metrics and calls each for every sample. The argument name is the metric's name without the engine's
+// prefix and the colon.
 func (m *member) metrics(ctx context.Context, each func(name string, v float64)) bool {
 	r, err := m.ask(ctx, http.MethodGet, "/metrics", nil, askPatience)
 	if err != nil || r.Status != http.StatusOK {
@@ -161,8 +162,8 @@ func (m *member) metrics(ctx context.Context, each func(name string, v float64))
 	return true
 }
 
-// load returns the number of requests on a server. SGLang 0.5.11 has /v1/loads, but each request to it fails and writes
-// a page of log output. So a failed route is not requested again.
+// load returns the number of requests on a server. SGLang 0.5.11 has /v1/loads, but each request to this route fails
+// and writes a page of log output. A failed route is therefore not requested again.
 func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 	by, ok := m.loadBy(ctx)
 	for _, one := range by {

@@ -28,8 +28,8 @@ const most = 1<<31 - 1
 var jobKeys = []key[Job]{
 	{name: "name", about: "Name of the job, shown by the scheduler.", required: true, at: func(j *Job) any { return &j.Name }},
 	{name: "model", about: "The model to serve.", required: true, keys: []key[Job]{
-		{name: "path", about: "Directory of the model, or its alias in the cluster file.", required: true, at: func(j *Job) any { return &j.Model.Path }},
-		{name: "container", about: "Image of the workers' container, or its alias in the cluster file.", required: true, unless: "backend.type=" + StepScope,
+		{name: "path", about: "Directory of the model, or an alias defined in the cluster file.", required: true, at: func(j *Job) any { return &j.Model.Path }},
+		{name: "container", about: "Image of the workers' container, or an alias defined in the cluster file.", required: true, unless: "backend.type=" + StepScope,
 			at: func(j *Job) any { return &j.Model.Container }},
 		{name: "precision", about: "Number format of the weights.", required: true, choices: []string{"fp4", "fp8", "fp16", "bf16"}, at: func(j *Job) any { return &j.Model.Precision }},
 	}},

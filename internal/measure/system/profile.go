@@ -34,8 +34,8 @@ type Profile struct {
 	Skip     bool // collect the files without explaining them
 }
 
-// follow displays the progress of the servers until end is called. end must be called before any other cause is
-// printed.
+// follow displays the progress of the servers until end is called. The caller must call end before printing anything
+// else.
 func (p *Profile) follow() (end func()) {
 	if p.Explain.Say.Terminal {
 		p.Options.Progress = &torch.Progress{Duration: p.Duration}

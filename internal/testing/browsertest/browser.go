@@ -1,4 +1,4 @@
-// Package browsertest drives a headless Chromium in tests: it opens pages, evaluates scripts in them, and takes
+// Package browsertest drives a headless Chromium in tests. It opens pages, evaluates scripts in the pages, and takes
 // screenshots.
 package browsertest
 
@@ -40,14 +40,15 @@ func Start(t *testing.T, pipes []*os.File, args ...string) {
 	cmd.Env = append(os.Environ(), "HOME="+home)
 	cmd.ExtraFiles = pipes
 	ends(cmd)
-	cmd.WaitDelay = 5 * time.Second // the browser's helper processes may end a moment after it
+	cmd.WaitDelay = 5 * time.Second // the browser's helper processes may end a moment after the browser
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cmd.Cancel()
 		cmd.Wait()
-		// The helper processes still write to the browser's profile while they end. t.TempDir would report that as a failure.
+		// The helper processes still write to the browser's profile while they end. With t.TempDir, this would make the
+		// test fail.
 		for range 50 {
 			if os.RemoveAll(home) == nil {
 				break
@@ -242,7 +243,8 @@ func (b *Tab) Console() []string {
 	return append([]string(nil), b.log...)
 }
 
-// Shoot writes screenshots of the page in light and in dark to dir, if dir is not empty.
+// Shoot writes screenshots of the page to dir, in the light and in the dark colour scheme. If dir is empty, Shoot does
+// nothing.
 func (b *Tab) Shoot(dir, name string) {
 	b.t.Helper()
 	if dir == "" {
@@ -256,7 +258,8 @@ func (b *Tab) Shoot(dir, name string) {
 	}
 }
 
-// Module returns a script that binds a TypeScript module to a name, for pages that do not load this module.
+// Module returns a script that binds a TypeScript module to a name. It is for pages that do not load the module
+// themselves.
 func Module(t *testing.T, path, name string) string {
 	t.Helper()
 	out, err := exec.Command("go", "tool", "esbuild", path, "--bundle", "--format=iife", "--global-name="+name, "--log-level=error").Output()
@@ -266,8 +269,8 @@ func Module(t *testing.T, path, name string) string {
 	return string(out)
 }
 
-// Units runs the files below dir whose names end in .test.ts with node's own test runner. They test functions that need
-// no page.
+// Units runs the files below dir whose names end in .test.ts with node's own test runner. These files test functions
+// that need no page.
 func Units(t *testing.T, dir string) {
 	t.Helper()
 	node, err := exec.LookPath("node")

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ends makes the helper processes of cmd end together with cmd. A browser has about a dozen of them.
+// ends makes the helper processes of cmd end together with cmd. A browser has about a dozen helper processes.
 func ends(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

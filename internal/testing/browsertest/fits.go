@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// labels is a script that records the texts that plots draw on each canvas. A complete redraw first sets the canvas's
-// size or fills the canvas; either clears the record.
+// labels is a script that records the texts that plots draw on each canvas. A complete redraw first sets the size of
+// the canvas or fills the canvas. Both operations clear the record.
 const labels = `{
 const {fillText, fillRect} = CanvasRenderingContext2D.prototype;
 const height = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, "height");
@@ -27,9 +27,9 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 window.labelled = true;
 }`
 
-// misfits is a script that lists layout faults in the present state of the page: a page wider than its window, texts
-// clipped by their element, and plot labels that overlap or lie outside their plot. Text that ends in an ellipsis may
-// be clipped if the tooltip shows the full text.
+// misfits is a script that lists layout faults in the present state of the page. The faults are a page wider than its
+// window, texts clipped by their element, and plot labels that overlap or lie outside their plot. Text that ends in an
+// ellipsis may be clipped if the tooltip shows the full text.
 const misfits = `
 const out = [], root = document.scrollingElement;
 if (!window.labelled) out.push("labels of plots were not recorded and cannot be checked");

@@ -1,5 +1,6 @@
-// Package detecttest simulates time series of servers. Data-parallel ranks serve requests that arrive at random, and
-// are sampled once a second. A fault can be injected, so that the test knows the fault and its start.
+// Package detecttest simulates time series of servers. Data-parallel ranks serve requests that arrive at random. The
+// ranks are sampled once a second. A fault can be injected, so that the test knows the fault and the start of the
+// fault.
 package detecttest
 
 import (
@@ -29,9 +30,10 @@ type Fleet struct {
 	Routing Routing
 	Tokens  float64       // mean tokens of a reply, geometrically distributed
 	Step    time.Duration // base time of a decode step
-	Most    int           // limit on running requests per rank; others queue
+	Most    int           // limit on running requests per rank; all other requests queue
 
-	// The following fields define the fault, which lasts from the second From until the second Until (0: the end).
+	// The following fields define the fault. The fault lasts from second From to second Until. If Until is 0, it lasts
+	// until the end.
 	From, Until float64
 	Skew        float64 // factor on the requests of rank 1
 	Slow        float64 // factor on the step time of rank 1
@@ -43,7 +45,7 @@ type Fleet struct {
 	Bursts  bool    // triple rate of requests in two seconds of each minute
 	Ramp    float64 // factor by which the load grows over the series; 0: constant
 	Restart float64 // second at which the server restarts; 0: never
-	Missing float64 // share of samples lost
+	Missing float64 // share of samples that are lost
 	Hole    float64 // second from which half a minute of samples is lost; 0: none
 	Stale   bool    // update gauges as rarely as SGLang does: at each prefill, and otherwise every 40 steps
 }
@@ -138,7 +140,7 @@ func (f *Fleet) step(rank, batch int, wrong bool) float64 {
 	return took
 }
 
-// arrive distributes the requests that arrive in a tick to the ranks.
+// arrive assigns the requests that arrive in a tick to the ranks.
 func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wrong bool, end float64) {
 	life := f.Tokens * f.step(0, int(f.Load), false)
 	rate := f.Load * float64(f.Ranks) / life
@@ -153,7 +155,7 @@ func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wro
 	}
 	extra := 0.0 // additional rate of requests to rank 1
 	if wrong && f.Skew > 1 {
-		// The rate of the other ranks is unchanged; rank 1 gets Skew times as many requests.
+		// Rank 1 gets Skew times as many requests. The rate of the other ranks is unchanged.
 		extra = rate / float64(f.Ranks) * (f.Skew - 1)
 	}
 	for range poisson(rng, rate*tick) {
@@ -178,11 +180,11 @@ func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wro
 	}
 }
 
-// serve simulates a rank for a tick, including a pause of still seconds.
+// serve simulates a rank for one tick. The tick includes a pause of still seconds.
 func (f *Fleet) serve(rng *rand.Rand, r *rank, now, step, still float64, ttft, itl *signals.Histogram) {
 	came := false
 	for ; len(r.queue) > 0 && len(r.running) < f.Most; came = true {
-		// The first token takes the next step plus a prefill as long as four steps.
+		// The first token takes as long as the next step plus a prefill of four steps.
 		observe(ttft, boundsTTFT, now-r.queue[0]+5*step*(0.8+0.4*rng.Float64()), 1)
 		r.queue = r.queue[1:]
 		r.running = append(r.running, request{1 + math.Floor(rng.ExpFloat64()*(f.Tokens-1))})

@@ -1,5 +1,5 @@
-// Package enginetest checks that an engine keeps the promises the server relies on ([server.Engine]). Every engine, and
-// every adapter to an engine, runs these tests.
+// Package enginetest checks that an engine satisfies the requirements of [server.Engine], on which the server relies.
+// Every engine, and every adapter to an engine, runs these tests.
 package enginetest
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// patience limits every wait. It is generous and does not test the engine's speed.
+// patience is the time limit of every wait. It is generous, because these tests do not test the engine's speed.
 const patience = 30 * time.Second
 
-// Run tests the engines that open returns. Each call of open must return an idle engine. Their context length must be
-// at least 64 tokens.
+// Run tests the engines that open returns. Each call of open must return an idle engine with a context length of at
+// least 64 tokens.
 func Run(t *testing.T, open func(t *testing.T) server.Engine) {
 	t.Run("length", func(t *testing.T) { length(t, open(t)) })
 	t.Run("no tokens", func(t *testing.T) { noTokens(t, open(t)) })
@@ -65,7 +65,8 @@ func submit(t *testing.T, e server.Engine, ctx context.Context, r *api.Request) 
 	return ch
 }
 
-// length checks that a request gets n tokens, the last with the finish, and that the channel is then closed.
+// length verifies that a request yields exactly n tokens, that the last token carries the finish reason, and that the
+// channel is then closed.
 func length(t *testing.T, e server.Engine) {
 	list := read(t, submit(t, e, t.Context(), request(5)))
 	if len(list) != 5 {
@@ -135,7 +136,8 @@ func idle(t *testing.T, e server.Engine) {
 	}
 }
 
-// many checks that each of many concurrent requests, some of them cancelled, gets all of its events and no others.
+// many checks that each of many concurrent requests receives all of its own events and no events of other requests.
+// Some of the requests are cancelled.
 func many(t *testing.T, e server.Engine) {
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -194,7 +196,7 @@ func flush(t *testing.T, e server.Engine) {
 	}
 }
 
-// profile checks the two errors that clients know, and that a window produces files.
+// profile checks that the engine returns the two errors that clients know, and that a window produces files.
 func profile(t *testing.T, e server.Engine) {
 	ctx := t.Context()
 	if _, err := e.StopProfile(ctx); !errors.Is(err, api.ErrProfileIdle) {

@@ -44,7 +44,7 @@ func (y *Toy) Launch(name string, start, end int64) int64 {
 	return y.corr
 }
 
-// Op records GPU work on a stream. corr 0 means that the launch of the work was not recorded.
+// Op records GPU work on a stream. If corr is 0, the launch of the work was not recorded.
 func (y *Toy) Op(cat trace.Category, name string, corr int64, stream int, start, end int64, grid int32) *Toy {
 	s := y.Span(cat, stream, name, start, end)
 	s.Corr = corr

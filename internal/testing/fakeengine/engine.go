@@ -1,7 +1,7 @@
-// Package fakeengine is an engine without a model, for tests of servers. It steps at a set pace and prefills before it
-// decodes. It has a bounded queue, a prefix cache, a KV cache that can fill up, and profile windows that count forward
-// steps. It never blocks on a channel. The generated tokens are the bytes of a text that is either given or derived
-// from the prompt.
+// Package fakeengine is an engine without a model, for tests of servers. The engine steps at a set pace and prefills
+// before it decodes. It has a bounded queue, a prefix cache, a KV cache that can fill up, and profile windows that
+// count forward steps. The engine never blocks on a channel. The generated tokens are the bytes of a text that is
+// either given by Options.Reply or derived from the prompt.
 package fakeengine
 
 import (
@@ -18,15 +18,16 @@ import (
 
 // Options configure the engine. The zero value answers at once.
 type Options struct {
-	Pace       time.Duration                    // duration of a forward step
-	Reply      func(prompt string) string       // default: words derived from the prompt
-	MaxRunning int                              // default 64
-	MaxQueue   int                              // default 1024
-	Capacity   int                              // KV tokens, default 1<<20
-	ContextLen int                              // default 4096
-	DP         int                              // default 1
-	OnStep     func(api.Step)                   // batch log
-	Trap       func(r *api.Request) *api.Finish // if not nil, its result ends the request before the first token
+	Pace       time.Duration              // duration of a forward step
+	Reply      func(prompt string) string // default: words derived from the prompt
+	MaxRunning int                        // default 64
+	MaxQueue   int                        // default 1024
+	Capacity   int                        // KV tokens, default 1<<20
+	ContextLen int                        // default 4096
+	DP         int                        // default 1
+	OnStep     func(api.Step)             // batch log
+	// if Trap returns a result, that result ends the request before the first token
+	Trap func(r *api.Request) *api.Finish
 }
 
 // Engine is the fake engine.
@@ -166,7 +167,7 @@ func (e *Engine) loop(ctx context.Context) {
 	}
 }
 
-// step is one forward step: a prefill if a waiting request fits, else a decode.
+// step runs one forward step. The step is a prefill if a waiting request fits, and a decode otherwise.
 func (e *Engine) step() {
 	gone := func(s *slot) bool {
 		if s.ctx.Err() != nil {
@@ -354,14 +355,14 @@ func (e *Engine) Healthy() error {
 	return e.unhealthy
 }
 
-// SetHealth makes the engine unhealthy, or healthy with nil.
+// SetHealth makes the engine unhealthy with the given error. If err is nil, SetHealth makes the engine healthy again.
 func (e *Engine) SetHealth(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.unhealthy = err
 }
 
-// Submitted returns all requests so far.
+// Submitted returns all requests that have been submitted so far.
 func (e *Engine) Submitted() []*api.Request {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -79,7 +79,7 @@ func (s *stream) Push(id int32) string {
 	if !utf8.FullRune(s.held) {
 		return ""
 	}
-	// A byte may be a complete rune and at the same time show that the bytes before it are invalid.
+	// The held bytes form a complete rune, or they are invalid because the new byte does not continue the rune.
 	return s.Flush()
 }
 

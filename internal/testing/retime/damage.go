@@ -8,10 +8,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Copy returns a copy of the traces that may be modified.
+// Copy returns a copy of the traces. The caller may modify the copy.
 func Copy(ts []*trace.Trace) []*trace.Trace { return clone(ts) }
 
-// Clock shifts a rank's clock by ns at the first span. From there on, the clock drifts by drift ns per ns.
+// Clock shifts a rank's clock by ns at the first span. After the first span, the clock drifts by drift ns per ns.
 func Clock(t *trace.Trace, ns int64, drift float64) {
 	if len(t.Spans) == 0 {
 		return
@@ -55,7 +55,7 @@ func DropLaunches(t *trace.Trace, share float64, seed uint64) {
 	})
 }
 
-// Keep keeps the steps from first to last and the events between these steps, which is the content of a window that
+// Keep keeps the steps from first to last and the events between these steps. The result is the trace of a window that
 // contains only these steps.
 func Keep(t *trace.Trace, first, last int) {
 	r := prep.Trace(t, nil)
@@ -83,7 +83,7 @@ func Keep(t *trace.Trace, first, last int) {
 	t.Spans = kept
 }
 
-// Rename renames GPU work. rename returns the new name, which may be the same as the old one.
+// Rename renames GPU work. The function rename returns the new name, which may be the same as the old name.
 func Rename(t *trace.Trace, rename func(name string) string) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat.OnGPU() {

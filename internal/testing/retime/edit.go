@@ -13,7 +13,7 @@ func (m *Model) Pause(rank, step int, ns int64) {
 	panic("retime: no such step")
 }
 
-// Period returns the median time, over all ranks, from the start of a step to the start of the next one.
+// Period returns the median time, over all ranks, from the start of a step to the start of the next step.
 func (m *Model) Period() int64 {
 	var all []int64
 	for _, threads := range m.threads {
@@ -37,7 +37,8 @@ func (m *Model) Period() int64 {
 	return all[len(all)/2]
 }
 
-// PauseAt pauses the launching thread of a rank at a time in its trace, whatever it is doing.
+// PauseAt pauses the launching thread of a rank at a time in the rank's trace, regardless of the thread's activity at
+// that time.
 func (m *Model) PauseAt(rank int, at, ns int64) {
 	at += offset(m.ranks[rank])
 	for _, p := range m.threads[rank][m.main[rank]] {
@@ -82,7 +83,7 @@ func (m *Model) Add(o *Op, name string) *Op {
 	return &c
 }
 
-// Leave delays the end of a collective's op on the op's rank only, as a slow link would.
+// Leave delays the end of a collective's op only on the rank of that op. A slow link has this effect.
 func (m *Model) Leave(o *Op, ns int64) { o.tail += ns }
 
 // Recorded returns the time range of a rank's launching thread in its trace.

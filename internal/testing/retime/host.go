@@ -22,7 +22,7 @@ const (
 	GoesOn       = "goes on from hosts"
 )
 
-// addHost lists the moments of a rank's threads that launch or wait, and returns those of its calls.
+// addHost lists the moments of all threads of a rank that launch or wait, and returns the moments of the rank's calls.
 func (m *Model) addHost(i int, r *match.Rank) []*Moment {
 	t := m.traces[i]
 	off := offset(r)
@@ -136,9 +136,9 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	return out
 }
 
-// addWaits finds, for each return from a blocking call, the work that the call waited for. It is the last op that was
-// launched before the call and had ended when the call returned. A call that waits for an event waits for the last op
-// launched before the event was recorded.
+// addWaits finds, for each return from a blocking call, the work that the call waited for. This work is the last op
+// that was launched before the call and had ended when the call returned. A call that waits for an event waits for the
+// last op launched before the event was recorded.
 func (m *Model) addWaits(i int, r *match.Rank, ops []*Op, calls []*Moment) {
 	lastOf := map[*Moment]*Op{}
 	for _, o := range ops {
@@ -200,8 +200,8 @@ func (m *Model) eventCalls(i int, r *match.Rank, track trace.TrackID) *eventCall
 	return e
 }
 
-// recordedAfter reports whether an event was recorded after call c and before the next launch call, and also before the
-// time before.
+// recordedAfter reports whether an event was recorded after call c. The event must also have been recorded before the
+// next launch call and before the time given by before.
 func (e *eventCalls) recordedAfter(calls []*Moment, c int, before int64) bool {
 	k, _ := slices.BinarySearch(e.records, calls[c].at)
 	if k == len(e.records) || e.records[k] >= before {

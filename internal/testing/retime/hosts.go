@@ -2,8 +2,8 @@ package retime
 
 import "github.com/stepscope/stepscope/internal/explain/match"
 
-// addHostMeets links the ranks of host collectives: a thread that waits in one continues only when the ranks that it
-// waits for have arrived.
+// addHostMeets links the ranks of host collectives. A thread that waits in a host collective continues only when the
+// ranks that the thread waits for have arrived.
 func (m *Model) addHostMeets(d *match.Domain) {
 	for i := range d.Hosts {
 		h := &d.Hosts[i]

@@ -1,12 +1,13 @@
-// Package retime modifies a real capture as if something had been different: for example, as if a rank's kernels had
-// been slower, its host had paused, or a link had been slower. So tests know the correct result of an analysis.
+// Package retime modifies a real capture as if the system had behaved differently: for example, as if a rank's kernels
+// had been slower, the rank's host had paused, or a link had been slower. Tests therefore know the correct result of an
+// analysis.
 //
 // New links each moment of a capture to the moments that it waited for. A host thread makes one call after the other. A
-// call launches GPU work. An op begins when three conditions hold: it has been launched, the previous op on the same
-// stream has ended, and the op on another stream that it seems to wait for has ended. A collective ends once it has
-// begun on all ranks. A blocking call returns when the work that it waits for is done. Intervals between two moments
-// keep their recorded lengths. Delay that no known wait explains is kept with the moment (Op.Late). Slack before a
-// moment may absorb a delay, so a slowdown delays other moments as it would have on the real machine.
+// call launches GPU work. An op begins when three conditions hold: the op has been launched, the previous op on the
+// same stream has ended, and the op on another stream that the op seems to wait for has ended. A collective ends once
+// it has begun on all ranks. A blocking call returns when the work that the call waits for is done. Intervals between
+// two moments keep their recorded lengths. Delay that no known wait explains is stored with the moment (Op.Late). Slack
+// before a moment may absorb a delay, so a slowdown delays other moments by as much as on the real machine.
 package retime
 
 import (
@@ -23,11 +24,12 @@ import (
 // Upper limits, in ns, on lags that are unknown because they were hidden behind other delays.
 const (
 	streamLag = 2_000  // from the end of an op to the start of the next op on the same stream
-	launchLag = 20_000 // from a call to the start of its work; for a graph, from the end of the call
+	launchLag = 20_000 // from a call to the start of the launched work; for a graph, from the end of the call
 	returnLag = 20_000 // from the end of the work to the return of a call that waits for it
 	callTime  = 10_000 // duration of a blocking call that has nothing to wait for
-	otherLag  = 20_000 // an op seems to wait for one on another stream that ended at most this long before its start
-	noise     = 3_000  // only delays longer than this need an explanation
+	// an op seems to wait for an op on another stream if that op ended at most this long before the start
+	otherLag = 20_000
+	noise    = 3_000 // only delays longer than this need an explanation
 )
 
 // Model is a capture that can be modified before Run computes its times.
@@ -40,9 +42,10 @@ type Model struct {
 	traces  []*trace.Trace
 	ranks   []*match.Rank
 	threads []map[trace.TrackID][]*Moment // moments of each thread, by rank
-	main    []trace.TrackID               // each rank's thread with most launches
-	arrive  []map[int32]*Moment           // by rank and host collective: arrival of the rank
-	leave   []map[int32]*Moment           // same keys: moment at which the rank's main thread continues, if it waits
+	main    []trace.TrackID               // thread with the most launches, by rank
+	arrive  []map[int32]*Moment           // by rank and host collective: moment at which the rank arrives
+	// same keys as arrive: moment at which the rank's main thread continues, if that thread waits
+	leave []map[int32]*Moment
 }
 
 // Op is one kernel, copy or memset.
@@ -59,8 +62,8 @@ type Op struct {
 	span             int32
 	track            trace.TrackID
 	start, end       int64 // as recorded; after Run, the new times
-	prev, other      *Op   // preceding op on the same stream; op on another stream that is waited for
-	gap, wait        int64 // time from the end of prev, and of other, to the start
+	prev, other      *Op   // preceding op on the same stream; op on another stream that this op waits for
+	gap, wait        int64 // time from the end of prev to the start; time from the end of other to the start
 	call             *Moment
 	lag              int64 // time from the call to the start
 	tail             int64 // for a collective: end on this rank minus earliest end on any rank
@@ -74,13 +77,14 @@ type Moment struct {
 	Rank, Step int
 	Name       string // name of the call, or the kind of moment
 	Gap        int64  // time since the previous moment of the thread
-	Returns    bool   // the moment is the return of a call that waits for the device; Gap is then its minimum duration
+	// the moment is the return of a call that waits for the device; Gap is then the minimum duration of the call
+	Returns bool
 
 	at, now int64 // time as recorded, and new time
 	prev    *Moment
 	forOp   *Op       // op waited for; nil: unknown
 	lag     int64     // time from the end of forOp
-	forHost []*Moment // arrivals at a host collective that are waited for
+	forHost []*Moment // arrivals at a host collective for which this moment waits
 	hostLag int64     // time from the last of these arrivals
 	late    int64     // unexplained delay
 	pauses  []pause
@@ -108,7 +112,7 @@ func (o *Op) SetGrid(factor float64) {
 // Grid returns the number of blocks in the first dimension of the op's grid.
 func (o *Op) Grid() int32 { return o.trace.Grid[0] }
 
-// New builds a model of a capture. It does not modify ts.
+// New builds a model of a capture. New does not modify ts.
 func New(ts []*trace.Trace) *Model {
 	m := &Model{traces: clone(ts)}
 	ranks := make([]*prep.Rank, len(ts))
@@ -148,7 +152,7 @@ func stepOf(r *match.Rank, step int32) int {
 	return int(step) + r.First
 }
 
-// addDevice lists a rank's ops with their waits.
+// addDevice lists a rank's ops and sets the waits of each op.
 func (m *Model) addDevice(i int, r *match.Rank, names *prep.Names, calls []*Moment) []*Op {
 	t, off := m.traces[i], offset(r)
 	last := map[trace.TrackID]*Op{}
@@ -202,7 +206,7 @@ func (o *Op) ready() int64 {
 	return at
 }
 
-// waitForOther finds the op on another stream that ended just before o began.
+// waitForOther finds the op on another stream for which o seems to have waited. That op ended just before o began.
 func (o *Op) waitForOther(before []*Op) {
 	for _, p := range before {
 		if p.track != o.track && p.end <= o.start && p.end > o.start-otherLag && (o.other == nil || p.end > o.other.end) {

@@ -8,11 +8,11 @@ import (
 )
 
 // Resample makes a healthy window from a capture. It draws the host times, device times and transfer times of each
-// rank's steps at random from those measured on all ranks. Differences between ranks are then only due to chance.
+// rank's steps at random from the times measured on all ranks. Differences between ranks are then due only to chance.
 //
-// The times of a step are taken from a similar step of any rank, with the same events in the same order, so that slow
-// steps are as slow as recorded. If not all ranks have such a step, each part of the step is drawn separately, from
-// parts at the same position in steps of the same kind.
+// The times of a step are taken from a similar step of any rank. The similar step has the same events in the same
+// order, so slow steps are as slow as recorded. If not all ranks have such a step, each part of the step is drawn
+// separately, from parts at the same position in steps of the same kind.
 //
 // Traces do not show communication between hosts. If nothing else synchronises the hosts from step to step, they drift
 // apart more than on the real machine.
@@ -45,7 +45,7 @@ func (l like[T]) draw(key string, random *rand.Rand) T {
 }
 
 // stepLike identifies the kind of a step. It distinguishes the first step in a sequence of steps of one kind, because
-// the first has more work on all ranks.
+// the first step has more work on all ranks.
 func (m *Model) stepLike(step int) string {
 	if step < 0 {
 		return "outside "
@@ -53,7 +53,7 @@ func (m *Model) stepLike(step int) string {
 	return fmt.Sprintf("%v %v ", m.Kinds[step], step == 0 || m.Kinds[step-1] != m.Kinds[step])
 }
 
-// resampleHosts draws the host times, from the start of each step to the next.
+// resampleHosts draws the host times, from the start of each step to the start of the next step.
 func (m *Model) resampleHosts(random *rand.Rand) {
 	type need struct{ gap, late, lag int64 }
 	blocks, single := newLike[[]need](), newLike[need]()
@@ -108,7 +108,7 @@ func (m *Model) resampleHosts(random *rand.Rand) {
 	}
 }
 
-// resampleDevices draws durations of ops, and their delays after the moments they wait for.
+// resampleDevices draws the durations of ops, and the delays of ops after the moments for which they wait.
 func (m *Model) resampleDevices(random *rand.Rand) {
 	type took struct{ dur, late, gap, wait, lag int64 }
 	of := func(o *Op) took { return took{o.Dur, o.Late, o.gap, o.wait, o.lag} }
@@ -127,7 +127,8 @@ func (m *Model) resampleDevices(random *rand.Rand) {
 		}
 		return key.String()
 	}
-	each := func(visit func(rank int, part []*Op)) { // in a fixed order, so that the seed determines the window
+	// visit the parts in a fixed order, so that the seed determines the window
+	each := func(visit func(rank int, part []*Op)) {
 		for rank := range m.ranks {
 			for step := -1; step < m.Steps; step++ {
 				visit(rank, parts[[2]int{rank, step}])

@@ -7,7 +7,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// edge states that one moment occurs at least lag after another one. Device and host moments share one numbering.
+// edge states that one moment occurs at least lag after another moment. Device moments and host moments have a common
+// numbering.
 type edge struct {
 	from, to int32
 	lag      int64
@@ -25,9 +26,9 @@ func (m *Model) Run() ([]*trace.Trace, error) {
 	return m.traces, nil
 }
 
-// time computes all times: moments without waits stay in place, and the others follow in topological order.
+// time computes all times. Moments without waits keep their times, and all other moments follow in topological order.
 func (m *Model) time() error {
-	number := make(map[*Op]int32, len(m.Ops)) // number of the op's start; its end has the next number
+	number := make(map[*Op]int32, len(m.Ops)) // number of the op's start; the op's end has the next number
 	host := make(map[*Moment]int32, len(m.Moments))
 	var at, add []int64
 	for _, o := range m.Ops {
@@ -186,7 +187,7 @@ func (m *Model) rewrite(i int, t *trace.Trace) {
 	}
 }
 
-// onDevice returns the new start and end of a device-side annotation: it moves with the ops inside it.
+// onDevice returns the new start and end of a device-side annotation. The annotation moves with the ops inside it.
 func onDevice(ops []*Op, start, end int64) (int64, int64) {
 	from, _ := slices.BinarySearchFunc(ops, start, func(o *Op, at int64) int { return int(min(max(o.beganAt-at, -1), 1)) })
 	to := from

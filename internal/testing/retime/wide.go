@@ -35,8 +35,8 @@ func Wide(ts []*trace.Trace, n int) []*trace.Trace {
 	return out
 }
 
-// Straggler returns a capture with n different ranks. In each step from number from on, the host of rank late is
-// delayed by ns.
+// Straggler returns a capture with n different ranks. From step number from onwards, the host of rank late is delayed
+// by ns in each step.
 func Straggler(ts []*trace.Trace, n, late, from int, ns int64) ([]*trace.Trace, error) {
 	m := New(Wide(ts, n))
 	m.Resample(rand.New(rand.NewPCG(uint64(n), 1)))

@@ -1,6 +1,6 @@
 // Package slurmtest runs a real Slurm for tests: Debian's slurm-wlm, with a controller and several nodes on this host.
 // Each node has its own network, host name, processes and mounts, like a machine of a cluster. Two nodes can serve on
-// the same port, they reach each other by name, and neither sees the other's processes.
+// the same port and reach each other by name. A node does not see the processes of other nodes.
 package slurmtest
 
 import (
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Options describe a cluster; the zero value is three nodes with four GPUs.
+// Options describe a cluster. The zero value means three nodes with four GPUs.
 type Options struct {
 	Nodes int // named node1, node2 and so on
-	GPUs  int // number of GPUs per node; they are fake and never opened
+	GPUs  int // number of GPUs per node; the GPUs are fake and are never opened
 	// Tmpfs are directories over which every node mounts its own empty file system, so that nodes do not share these
 	// directories. TmpfsSize limits the size on some nodes, by node number, in mount's syntax ("4m"), to simulate a full
 	// disk.
@@ -25,7 +25,7 @@ type Options struct {
 	TmpfsSize map[int]string
 	// LostAfter is the time after which the controller gives up a silent node, 30 s by default.
 	LostAfter time.Duration
-	// Containers makes sbatch and srun accept pyxis's options. Mounts really happen, but images are not used: tasks run
+	// Containers makes sbatch and srun accept pyxis's options. Mounts are performed, but images are not used. Tasks run
 	// the host's programs, and SLURMTEST_IMAGE contains the name of the image.
 	Containers bool
 }
@@ -43,9 +43,8 @@ type Cluster struct {
 // needs are the programs that a cluster requires.
 var needs = []string{"munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo", "scontrol", "ip", "unshare", "nsenter", "mount"}
 
-// Start starts a cluster and waits until its nodes accept jobs. If that is impossible, the test is skipped; with
-// STEPSCOPE_SLURM set, it fails instead. The cluster is removed completely when the test ends, even if the test
-// crashes.
+// Start starts a cluster and waits until its nodes accept jobs. If this is impossible, the test is skipped or, if
+// STEPSCOPE_SLURM is set, fails. The cluster is removed completely when the test ends, even if the test crashes.
 func Start(t testing.TB, opts Options) *Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -117,7 +116,7 @@ func (c *Cluster) skip(why string) {
 	c.t.Skip(why)
 }
 
-// searched is PATH plus the directories of the daemons, which a user's PATH may lack.
+// searched returns PATH with the directories of the daemons appended, because a user's PATH may lack these directories.
 func searched() string { return os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin" }
 
 // program returns the path of a program, or "".
@@ -151,7 +150,7 @@ func (c *Cluster) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output returns the output of a command on the host. If the command fails, so does the test.
+// output returns the output of a command on the host. If the command fails, the test fails.
 func (c *Cluster) output(name string, args ...string) string {
 	c.t.Helper()
 	out, err := c.Command(name, args...).CombinedOutput()

@@ -13,7 +13,8 @@ import (
 	"text/template"
 )
 
-// makeDir creates the cluster's directory. Its path is short, since the path of a socket in it is limited to 107 bytes.
+// makeDir creates the cluster's directory. The path of the directory is short, because the path of a socket in the
+// directory is limited to 107 bytes.
 func (c *Cluster) makeDir() (err error) {
 	if c.dir, err = os.MkdirTemp("", "slurmtest"); err == nil && len(c.dir) > 80 {
 		os.RemoveAll(c.dir)
@@ -89,8 +90,8 @@ func (c *Cluster) tmpfs(dirs []string, size string) (lines string, err error) {
 	return lines, nil
 }
 
-// cgroupPlugin returns the name of the plugin that needs no cgroups. slurmd always loads a cgroup plugin, although
-// nothing here uses it, and exits with the default plugin if there are no cgroups.
+// cgroupPlugin returns the name of the plugin that needs no cgroups. slurmd always loads a cgroup plugin, although this
+// cluster does not use one. With the default plugin, slurmd exits if there are no cgroups.
 func (c *Cluster) cgroupPlugin() string {
 	said, _ := c.Command("slurmd", "-V").Output()
 	if m := regexp.MustCompile(`(\d+)\.\d+`).FindSubmatch(said); m != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// Job returns Slurm's present state of a job. For an array it is the state of a task that has not ended, or else of one
-// that did not complete.
+// Job returns Slurm's present state of a job. For an array, Job returns the state of a task that has not ended. If all
+// tasks have ended, Job returns the state of a task that did not complete.
 func (c *Cluster) Job(id string) slurm.State {
 	c.t.Helper()
 	all := slurm.ParseJobs(c.output("scontrol", "--oneliner", "show", "job", id))
@@ -26,7 +26,7 @@ func (c *Cluster) Job(id string) slurm.State {
 	return all[0]
 }
 
-// Wait waits until a job has ended, including all tasks of an array. It fails the test at the time limit.
+// Wait waits until a job has ended, including all tasks of an array. If the time limit is reached, the test fails.
 func (c *Cluster) Wait(id string, limit time.Duration) slurm.State {
 	c.t.Helper()
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {

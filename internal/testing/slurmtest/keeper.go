@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// keeper is the process that starts and stops a cluster. It stops the cluster when the pipe from this process closes.
-// That also happens when the test is killed and no Cleanup function runs.
+// keeper is the process that starts and stops a cluster. The keeper stops the cluster when the pipe from this process
+// closes. The pipe also closes when the test is killed and no Cleanup function runs.
 type keeper struct {
 	process *exec.Cmd
 	hold    io.Closer
@@ -33,7 +33,7 @@ func (c *Cluster) keep() error {
 	defer log.Close()
 	cmd := c.Command("sh", c.file("keeper.sh"), c.dir, c.tag, c.net, fmt.Sprint(len(c.nodes)))
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // interrupts of the test do not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // interrupts of the test do not reach the keeper
 	hold, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (c *Cluster) stop() {
 			return
 		}
 	}
-	// Usually the keeper has removed the network already, unless the keeper never ran.
+	// Remove the network. Usually the keeper has already removed it, unless the keeper never ran.
 	if c.tag != "" {
 		_ = c.Command("ip", "link", "del", c.tag).Run()
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // takeNetwork creates the bridge between the nodes, with addresses reserved for tests (RFC 2544). Bridge names are
-// unique, so creating the bridge also reserves its addresses.
+// unique, so creating the bridge also reserves the addresses of this cluster.
 func (c *Cluster) takeNetwork() error {
 	err := errors.New("no network left for a cluster: 256 are in use")
 	for i := range 256 {

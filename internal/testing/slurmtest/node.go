@@ -14,7 +14,7 @@ import (
 type Node struct {
 	Name, Addr string
 	cluster    *Cluster
-	first      *os.Process // process 1 of the node, with the host's number of it
+	first      *os.Process // process 1 of the node, identified by its number on the host
 }
 
 // Node returns a node by number, from 1.
@@ -30,7 +30,7 @@ func (n *Node) find() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.Name, err)
 	}
-	// Use a process handle, so that a later process with the same number never gets a signal.
+	// Use a process handle, so that a signal never reaches a later process with the same number.
 	n.first, err = os.FindProcess(pid)
 	return err
 }
@@ -48,8 +48,8 @@ func (n *Node) Command(name string, args ...string) *exec.Cmd {
 	return n.cluster.Command("nsenter", append(inside, args...)...)
 }
 
-// Kill simulates a crash of the node: all its processes and its network disappear. The controller detects the crash by
-// itself (Options.LostAfter).
+// Kill simulates a crash of the node: all processes of the node and its network disappear. The controller detects the
+// crash by itself after Options.LostAfter.
 func (n *Node) Kill() {
 	n.cluster.t.Helper()
 	_ = n.first.Kill()
