@@ -102,7 +102,7 @@ type Goodput struct {
 	// Met is the share of requests that met each objective, in the order of SLO.
 	Met    []float64 `json:"met"`
 	Judged int       `json:"judged"` // number of requests judged
-	// number of failed requests (included in Judged); each counts as missing every objective
+	// Failed is the number of failed requests. They are included in Judged, and each counts as missing every objective.
 	Failed int      `json:"failed"`
 	Missed []Missed `json:"missed"` // misses by successful requests, in the order of SLO
 }

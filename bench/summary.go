@@ -34,7 +34,7 @@ type Summary struct {
 	E2E           Stats   `json:"e2e"`
 	TTFT          Stats   `json:"ttft"`
 	TPOT          Stats   `json:"tpot"`
-	// gaps between tokens for /generate, between events for other APIs; over all requests
+	// ITL describes gaps between tokens for /generate, and gaps between events for other APIs. It covers all requests.
 	ITL Stats `json:"itl"`
 
 	// The fields below are times spent waiting in the client, and latencies that include this wait.

@@ -38,7 +38,7 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 	}
 	x, y := a.load.Runs[0].Run, b.load.Runs[0].Run
 	add := func(what string, u, v any, refuses bool) {
-		// older versions did not record some of these settings
+		// Older versions did not record some of these settings.
 		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" {
 			out = append(out, Unlike{what, u, v, refuses, ofLoad})
 		}

@@ -137,9 +137,9 @@ func (t *Trace) byTrack() {
 	t.Spans = spans
 }
 
-// FindStretches returns the stretches of a trace file that already contains several of them, one for each span of a
-// profiler window. It returns nil if there are fewer than two. A span that begins between two windows belongs to the
-// stretch of the earlier window.
+// FindStretches returns the stretches of a trace file with several recorded periods. Each span of a profiler window is
+// one stretch. FindStretches returns nil if there are fewer than two such spans. A span that begins between two windows
+// belongs to the stretch of the earlier window.
 func FindStretches(t *Trace) (out []Stretch) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == Window {

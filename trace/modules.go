@@ -65,8 +65,9 @@ func longestModule(calls []Pass) []Pass {
 	return slices.DeleteFunc(calls, func(p Pass) bool { return p.Step.Mode != longest })
 }
 
-// readRequests derives each pass's number of requests from the size of its sampled token ids, which are the first data
-// copied to the host after it. A pass with one input token per request is a decode pass; a pass with more is a prefill.
+// readRequests derives the number of requests in each pass from the size of the sampled token ids. The sampled token
+// ids are the first data copied to the host after the pass. A pass with one input token per request is a decode pass; a
+// pass with more is a prefill.
 func readRequests(t *Trace, passes []Pass) {
 	bytes := make([]int64, len(passes))
 	copied := map[int64]int64{} // bytes copied to the host, by correlation id

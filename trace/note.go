@@ -29,11 +29,11 @@ type Note struct {
 	// Names are the names or texts that the note mentions, such as other files, ranks, or a message of the recording
 	// program.
 	Names []string
-	// Offset, FileOffset and Lost describe a truncated file: the number of valid bytes of decompressed text, the
-	// corresponding position in the file, and the number of bytes of text that are lost.
+	// Offset, FileOffset and Lost describe a truncated file. Offset is the number of valid bytes of decompressed text.
+	// FileOffset is the corresponding position in the file. Lost is the number of lost bytes of text.
 	Offset, FileOffset, Lost int64
-	// From and To bound the part of a capture that is read, and End is the capture's end; or End is the distance
-	// between two captures. All three are in ns.
+	// From and To bound the part of a capture that is read, and End is the end of the capture. In some kinds of note,
+	// End is a distance instead. All three are in ns.
 	From, To, End int64
 }
 
@@ -58,7 +58,7 @@ const (
 
 	// The following kinds are problems found by the readers of Chrome JSON. Reports list them in this order.
 	NoteEndsEarly     // Names[0] gives the reason; Offset, FileOffset and Lost give the position
-	NoteBrokenEvents  // broken events were skipped; Lost is their size, Offset the position of the first one
+	NoteBrokenEvents  // broken events were skipped; Lost is their size, Offset is the position of the first
 	NoteQuotes        // unescaped quotes, repaired
 	NoteCleaned       // NaN, control characters, broken UTF-8
 	NoteTrailingBytes // bytes after the last gzip member

@@ -24,10 +24,10 @@ type Pass struct {
 	Step       Step
 	Name       StringID
 	Track      TrackID
-	// Requests are the ids of the pass's requests, separated by commas; "%2C" and "%25" encode commas and per cent
-	// signs in them. 0: unknown.
+	// Requests are the ids of the pass's requests, separated by commas. Commas and per cent signs within an id are
+	// encoded as "%2C" and "%25". 0: unknown.
 	Requests StringID
-	// Next is the start of the following pass if the end of the window cut off that following pass; 0: unknown.
+	// Next is the start of the next pass. It is set only if the end of the window cuts off that next pass; 0: unknown.
 	Next int64
 }
 
@@ -62,7 +62,7 @@ func Passes(t *Trace) ([]Pass, string) {
 // Cutter finds the forward passes of a process from its annotations. The zero value is ready for traces of language
 // models.
 type Cutter struct {
-	diffusion bool // the process generated images
+	diffusion bool // whether the process generated images
 
 	forward, calls, ends, alone []Pass
 	stage                       int64 // start of the latest pipeline stage added
@@ -112,9 +112,9 @@ func (c *Cutter) Passes() ([]Pass, string) {
 	return nil, Uncut
 }
 
-// denoising marks the ProfilerSteps of a diffusion run that are denoising steps. These are all ProfilerSteps, except
-// that the last one is not a denoising step if another stage begins in it: it then covers the time from the last
-// denoising step to the end of the request.
+// denoising marks the ProfilerSteps of a diffusion run that are denoising steps. All ProfilerSteps are denoising steps,
+// with one exception: the last ProfilerStep is not a denoising step if another stage begins in it. It then covers the
+// time from the last denoising step to the end of the request.
 func (c *Cutter) denoising() {
 	for i := range c.alone {
 		if p := &c.alone[i]; i < len(c.alone)-1 || c.stage < p.Start {

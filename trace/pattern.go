@@ -17,7 +17,7 @@ var (
 
 const (
 	leastPasses  = 3
-	leastKernels = 8    // minimum between two pass ends; ends with fewer kernels between them count as one
+	leastKernels = 8    // minimum number of kernels between two pass ends; pass ends closer together count as one
 	alike        = 0.05 // largest relative difference in kernel count between similar passes
 )
 
@@ -131,8 +131,8 @@ func patternPasses(list []launched) []Pass {
 	return nil
 }
 
-// withReplays adds to calls, the passes found by module calls, the passes that replay a graph and therefore call no
-// modules.
+// withReplays adds the passes that replay a graph to calls, the passes found by module calls. A pass that replays a
+// graph calls no modules.
 func withReplays(calls []Pass, list []launched) []Pass {
 	all := slices.Clone(calls)
 	for _, p := range patternPasses(list) {
@@ -155,7 +155,7 @@ func (p part) kernels() (n int) {
 	return n
 }
 
-// cutAt takes the launches of the thread that launches the pass ends, and splits them after each end. It drops the
+// cutAt splits the launches of one thread, namely the thread that launches the pass ends, after each end. It drops the
 // launches after the last end, since the end of the window cut off their pass.
 func cutAt(list []launched, ends func(*launched) bool) (parts []part) {
 	count := map[TrackID]int{}
@@ -188,8 +188,8 @@ func cutAt(list []launched, ends func(*launched) bool) (parts []part) {
 	return parts
 }
 
-// cutOff reports whether p is the remainder of a pass that began before the window. It is if some larger part contains
-// at least 90 % of p's kernels.
+// cutOff reports whether p is the remainder of a pass that began before the window. This is the case if a larger part
+// contains at least 90 % of p's kernels.
 func cutOff(p part, others []part) bool {
 	names := func(p part) map[StringID]int {
 		n := map[StringID]int{}
@@ -275,8 +275,8 @@ func passesOf(parts []part) []Pass {
 	return passes
 }
 
-// gap divides the numbers into a group of small and a group of large ones, at the largest ratio between neighbours. It
-// returns the smallest of the large numbers, or 0 if that ratio is less than 2.
+// gap divides the numbers into a group of small and a group of large ones, at the largest ratio between two
+// neighbouring numbers. It returns the smallest of the large numbers, or 0 if that ratio is less than 2.
 func gap(of []int64) (limit int64) {
 	sorted := slices.Sorted(slices.Values(of))
 	best := 2.0
@@ -290,8 +290,8 @@ func gap(of []int64) (limit int64) {
 
 // graphPasses treats each launch of a large graph as the start of a decode pass. The launches up to the next large
 // graph belong to the pass, unless they are numerous enough to be a pass of their own. Small graphs are pieces of
-// passes. If there are more than 1.5 large graphs per sampling, these are pieces of passes as well, and graphPasses
-// returns nil.
+// passes. If there are more than 1.5 large graphs per sampling, the large graphs are pieces of passes as well, and
+// graphPasses returns nil.
 func graphPasses(t *Trace, list []launched) []Pass {
 	most, graphs, chosen := 0, 0, 0
 	for i := range list {

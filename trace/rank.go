@@ -17,8 +17,8 @@ type Rank struct {
 // NoRank is a Rank without coordinates.
 var NoRank = Rank{TP: -1, DP: -1, PP: -1, EP: -1}
 
-// String formats the coordinates that are present, such as "TP00-DP01": as SGLang's trace merger does, but without
-// brackets. It returns "Unknown" if there are none.
+// String formats the coordinates that are present, such as "TP00-DP01". The format is that of SGLang's trace merger,
+// without the brackets. It returns "Unknown" if there are none.
 func (r Rank) String() string {
 	var b strings.Builder
 	for _, c := range [...]struct {
@@ -97,7 +97,7 @@ type FileName struct {
 	ID     string // profile id with its prefix, shared by the files of one window
 	Rank   Rank
 	Stage  string // EXTEND, DECODE, prefill, decode; "" if the window was not split by stage
-	Merged bool   // a file named merged-ID, which has no rank
+	Merged bool   // whether the file is named merged-ID; such a file has no rank
 	// Wrote is the time at which the file was written, in ns since the epoch; 0: unknown. File names of torch and vLLM
 	// end in this time. The ID in such a name does not identify a window, because the files of all windows have the
 	// same ID.

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// HeldStage returns the stage of a trace from a window split by stage. This is the stage in the file name, unless all
-// steps in the file (counted by kind in steps) belong to the other stage: SGLang 0.5.11 has written prefill steps into
-// files named DECODE. If the steps contradict the name, the second result lists the steps found; otherwise it is "".
+// HeldStage returns the stage of a trace from a window split by stage. steps counts the steps in the file by kind. The
+// returned stage is the stage in the file name, unless all steps belong to the other stage: SGLang 0.5.11 has written
+// prefill steps into files named DECODE. If the steps contradict the name, the second result lists the steps found;
+// otherwise it is "".
 func HeldStage(named string, steps map[string]int) (stage, what string) {
 	// Mixed batches count as prefill.
 	prefill, decode := steps[Prefill.String()]+steps[Mixed.String()], steps[Decode.String()]

@@ -19,8 +19,8 @@ type Step struct {
 }
 
 // Lengths are sums over the requests of one phase in a step. For each request, q is its number of new tokens (attention
-// queries), and k is the number of all tokens to which these attend (attention keys). Q, K, QQ and QK are the sums of
-// q, k, q² and q·k; the work of attention is proportional to QQ and QK. A field is 0 if unknown.
+// queries), and k is the number of all tokens to which the new tokens attend (attention keys). Q, K, QQ and QK are the
+// sums of q, k, q² and q·k; the work of attention is proportional to QQ and QK. A field is 0 if unknown.
 type Lengths struct{ Requests, Q, K, QQ, QK int }
 
 // StepKind is the phase to which a step belongs.

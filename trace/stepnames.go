@@ -14,8 +14,8 @@ import (
 
 // stepName is one form of the names with which servers mark forward passes and the work around them.
 type stepName struct {
-	// glob matches every name of the form, and few other names. SQLite and Perfetto evaluate it, and its literal prefix
-	// is the first test that a name must pass.
+	// glob matches every name of the form, and few other names. SQLite and Perfetto evaluate glob. A name is first
+	// tested against the literal prefix of glob.
 	glob string
 	// pattern matches the whole name. Its groups are named after their content: one of numbers, the mode, fields (a
 	// list of NAME=VALUE, where NAME is one of numbers), or the sums of a phase.
@@ -129,7 +129,8 @@ func find(name string, least role) (*stepName, []string) {
 	return nil, nil
 }
 
-// StepNameStays reports whether a name marks a step, or work around one, and reveals nothing about the server's users.
+// StepNameStays reports whether a name marks a step or the work around a step, and reveals nothing about the server's
+// users.
 func StepNameStays(name string) bool {
 	n, _ := find(name, around)
 	return n != nil && n.plain.MatchString(name)

@@ -11,7 +11,7 @@ type Trace struct {
 	Source  Source
 	Strings Strings
 	Tracks  []Track
-	Spans   []Span // sorted by track, then start, then longest first, so a parent precedes its children
+	Spans   []Span // sorted by track, start and descending duration, so that a parent precedes its children
 	Ops     []Op   // GPU work, indexed by the Detail of spans for which Cat.OnGPU() is true
 	Comms   []Comm // arguments of collectives, indexed by Op.Comm
 	Moves   []Move // requests of KV cache copies; Op.Move refers to them
@@ -28,10 +28,10 @@ type Trace struct {
 type Stretch struct {
 	Path       string
 	Start, End int64 // ns since the epoch; all events of the stretch are inside
-	Complete   bool  // false: the file of this stretch is truncated
+	Complete   bool  // whether the file of this stretch is complete
 }
 
-// Source describes the origin of a trace, so that every figure can be traced back to it.
+// Source describes the origin of a trace, so that every figure can be traced back to its origin.
 type Source struct {
 	Path      string
 	Host      string // host_name of the file; "" if absent
@@ -39,11 +39,11 @@ type Source struct {
 	Rank      Rank
 	Stage     string
 	Device    string // name of the GPU that did the work, from deviceProperties
-	HasGPU    bool   // the file lists a GPU, whether or not the GPU did any work
+	HasGPU    bool   // whether the file lists a GPU, even if the GPU did no work
 	World     World
 	BaseNS    int64 // time 0 of the file's timestamps, in ns since the epoch; 0: unknown
 	WithStack bool
-	Complete  bool // false: the file is truncated; Notes give the position
+	Complete  bool // whether the file is complete; if it is truncated, Notes give the position
 	Bytes     int64
 	Events    int64
 }

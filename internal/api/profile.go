@@ -25,15 +25,15 @@ type ProfileRequest struct {
 	StartStep    int64  // absolute forward count of the first step; 0: now. Not used with ByStage
 	NumSteps     int    // exact number of steps; 0: until StopProfile
 	Activities   Activity
-	ByStage      bool // one window for prefill and one for decode, with NumSteps each
-	StageNames   bool // file names call stages prefill and decode (V2), not EXTEND and DECODE
-	Prefill      bool // by stage: record prefill
-	Decode       bool // by stage: record decode
+	ByStage      bool // whether to record one window for prefill and one for decode, with NumSteps each
+	StageNames   bool // whether file names call stages prefill and decode (V2) rather than EXTEND and DECODE
+	Prefill      bool // by stage: whether to record prefill
+	Decode       bool // by stage: whether to record decode
 	WithStack    bool
 	RecordShapes bool
-	Detailed     bool // step names include sums of lengths
+	Detailed     bool // whether step names include sums of lengths
 	Merge        bool
-	MemEntries   int // ActivityMem: number of last entries of the memory history to keep; 0: all
+	MemEntries   int // for ActivityMem: number of latest entries of the memory history to keep; 0: all
 	DecodeMinBS  int // by stage: batch size at which the decode window starts
 }
 

@@ -1,7 +1,7 @@
 // Package api defines the types of serving: requests to an engine ([Request], [Sampling], [ProfileRequest]), its
 // answers ([Event], [Stats], [ProfileResult]), and the log record of a step ([Step]). It also defines the reasons for a
 // refusal and the roles of disaggregated servers. Server, engine, scheduler, router, launch and offline runs all use
-// these types. Package wire has their HTTP form, and package client sends them.
+// these types. Package wire defines the HTTP form of these types, and package client sends requests to servers.
 //
 // Lengths are in tokens. Log probabilities are natural logarithms.
 package api
@@ -41,14 +41,14 @@ type Request struct {
 	DPRank        int        // -1: the engine chooses
 	Bootstrap     *Bootstrap // only if disaggregated; nil: run the request as if the peer engine existed
 	Priority      *int       // nil: none; the engine's options define the order of priorities
-	Probe         bool       // the request is a health check: it is not counted and not logged
+	Probe         bool       // whether the request is a health check, which is not counted and not logged
 }
 
 // Sampling controls how the next token is chosen and when generation ends. The zero Sampling is greedy. The server
 // handles stop strings.
 type Sampling struct {
 	MaxNewTokens      int     // at least 0
-	MinNewTokens      int     // number of tokens before which no token that ends the sequence is chosen
+	MinNewTokens      int     // no token that ends the sequence is chosen before this number of tokens
 	Temperature       float64 // 0: greedy
 	TopP              float64 // (0, 1]; 0 counts as 1
 	TopK              int     // 0: the whole vocabulary
@@ -57,7 +57,7 @@ type Sampling struct {
 	PresencePenalty   float64 // subtracted once from the logit of each generated token
 	RepetitionPenalty float64 // divides positive and multiplies negative logits of generated tokens; 0 counts as 1
 	StopTokens        []int32 // tokens that end the sequence, in addition to the model's
-	IgnoreEOS         bool    // neither the model's tokens nor StopTokens end the sequence, as in SGLang
+	IgnoreEOS         bool    // whether neither the model's tokens nor StopTokens end the sequence, as in SGLang
 	Seed              *int64  // nil: chosen by the engine
 	LogitBias         map[int32]float32
 }
@@ -99,7 +99,7 @@ type Event struct {
 	PromptTop [][]Logprob
 
 	// Waited and Prefilled are set in the event of the first token. Waited is the time from the request to its first
-	// forward pass, and Prefilled the time from that pass to the token.
+	// forward pass, and Prefilled is the time from that pass to the token.
 	Waited, Prefilled time.Duration
 
 	Cached      int // prompt tokens found in the prefix cache when the request was first admitted

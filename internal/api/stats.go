@@ -21,7 +21,7 @@ type Stats struct {
 	CacheHitRate  float64 // cached fraction of the prompt tokens in the last prefill batch
 	NewTokenRatio float64
 	Utilization   float64 // running requests as a fraction of their limit
-	Graph         bool    // the last decode step replayed a graph
+	Graph         bool    // whether the last decode step replayed a graph
 	Retracted     int     // requests retracted by the last decode step
 
 	PromptTokens    int64 // prompt tokens of requests whose prefill is done
@@ -39,7 +39,7 @@ type Stats struct {
 
 	PrefillSteps, DecodeSteps int64
 	GraphSteps                int64                   // decode steps that replayed a graph
-	Loop                      [Idle + 1]time.Duration // scheduler's loop by LoopStage; sum: time since the start
+	Loop                      [Idle + 1]time.Duration // by LoopStage of the scheduler; sum: time since the start
 
 	Queues
 	Preallocated, ToAllocate        float64 // fractions of the KV cache held by the transfer queue and wanted by the prealloc queue
@@ -76,13 +76,13 @@ type Step struct {
 	Time       time.Time // end of the step
 	Ranks      string    // rank suffix of the log line, such as "" or " DP0 TP1 EP0"
 	Role       string    // role of the server: Prefill, Decode, or ""
-	Prefill    bool      // true: prefill step; false: decode step
+	Prefill    bool      // whether the step is a prefill step rather than a decode step
 	ForwardCt  int64
 	Running    int // decoding sequences; for a prefill batch, sequences that would have decoded
 	Queued     int
 	UsedTokens int     // positions held in the KV cache
 	Usage      float64 // used fraction of the KV cache
-	Graph      bool    // the step replayed a graph
+	Graph      bool    // whether the step replayed a graph
 	NewTokens  int     // prefill: computed tokens; decode: generated tokens
 
 	// The following fields are set only for prefill batches.

@@ -403,7 +403,8 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 }
 
 // explained explains the window that was recorded during the load, if there is one. It prints text. If the benchmark
-// has a page, explained also writes pages to the same directory, to which the benchmark's page links.
+// has a page, explained also writes the pages to which the benchmark's page links. These pages are in the same
+// directory.
 func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment.Outcome, b *report.Bench) {
 	if out.Capture == nil || out.Capture.Result == nil || c.JSON && c.HTML == "" {
 		return

@@ -48,8 +48,8 @@ type env struct {
 	interrupted       sync.Once
 	cancel            context.CancelFunc // ends the context of the verb
 	leave             sync.Once
-	left              chan struct{} // closed when the user is gone, see alone
-	lost              atomic.Bool   // output was written that no one reads
+	left              chan struct{} // closed when the user is gone; see alone
+	lost              atomic.Bool   // whether output was written that had no reader
 	reach             time.Duration // longest time to wait for a router's list of workers
 	// report is the reader of Nsight Systems reports. Tests replace it.
 	report kineto.ReadFile

@@ -32,7 +32,7 @@ func perfDump(path string) bool {
 }
 
 // dumpFiles returns the performance dumps that an argument names. The argument is one file, several files separated by
-// commas, or a directory without traces, all files of which are dumps.
+// commas, or a directory without traces. In a directory, dumpFiles finds all performance dumps.
 func dumpFiles(ref string) []string {
 	st, err := os.Stat(ref)
 	switch {

@@ -46,7 +46,7 @@ type generateCmd struct {
 	AllStages    bool   `name:"profile-all-stages" help:"With --profile: record all stages."`
 	PerfDump     string `name:"perf-dump-path" placeholder:"FILE" help:"Write times of stages and steps as SGLang's JSON report."`
 
-	// These flags are accepted because SGLang's command lines contain them. Other values than the accepted ones would
+	// These flags are accepted because SGLang's command lines contain them. Values other than the accepted values would
 	// request features that stepscope lacks.
 	SaveOutput bool   `name:"save-output" hidden:""`
 	Frames     int    `name:"num-frames" default:"1" hidden:""`

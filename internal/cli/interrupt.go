@@ -124,7 +124,7 @@ func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, can
 		case <-time.After(grace - sentTwice):
 		}
 		done := make(chan struct{})
-		go func() { // not waited for if it takes too long (an unread pipe, a hanging disk)
+		go func() { // abandoned if it takes too long (an unread pipe, a hanging disk)
 			abandon()
 			e.sayInterrupted()
 			close(done)
@@ -164,8 +164,8 @@ func (e *env) sayInterrupted() {
 	})
 }
 
-// hurry returns a channel that is closed by the second signal, that is, by the next signal after the one that ended
-// ctx. A server then abandons the requests for which it waits, and writes its recordings. The third signal has its
+// hurry returns a channel that is closed by the second signal. The first signal is the signal that ended ctx. On the
+// second signal, a server abandons the requests for which it waits, and writes its recordings. The third signal has its
 // default effect.
 func hurry(ctx context.Context) <-chan struct{} {
 	out := make(chan struct{})

@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// hardly is the value from which on an upper limit is not mentioned in messages.
+// hardly is the smallest upper limit that messages do not mention.
 const hardly = 1e6
 
 // checkLimits checks the values of numeric flags against the tag "limits" of the flag: "1.." means 1 or more, "0..1"

@@ -23,8 +23,8 @@ func (b *memoryFlags) watch(e *env) (done func(), err error) {
 	return begin(), nil
 }
 
-// watcher returns a function that starts the watching, for verbs that have other work to do first. If abandon is not
-// nil, it is called before the program ends.
+// watcher returns a function that starts watching the memory use, for verbs that have other work to do first. If
+// abandon is not nil, it is called before the program ends.
 func (b *memoryFlags) watcher(e *env, abandon func()) (begin func() (done func()), err error) {
 	limit := memory.Machine() / 2
 	if b.MaxMemory != "" {

@@ -97,7 +97,7 @@ func TestNsysWindows(t *testing.T) {
 	realNsys(t)
 	cmd, log := program(t, "nsys", "run", "--start-later", "--trace=nvtx", "--", "stepscope", "serve", "--model-path", "builtin:llama-tiny", "--port", "0", "--max-total-tokens", "4096")
 	url := awaits(t, log, `Listening on (http://\S+)`)
-	pid := awaits(t, log, `program's pid (\d+)`)
+	pid := awaits(t, log, `pid of the program (\d+)`)
 	session := awaits(t, log, `session (stepscope-[0-9a-f]{4}) `)
 	if !strings.Contains(log.String(), "nsys launch --trace-fork-before-exec=true ") {
 		t.Error("the command line was not told")
@@ -191,7 +191,7 @@ func TestNsysSignals(t *testing.T) {
 		signal syscall.Signal
 		status int
 	}{
-		{"whole", []string{"--trace=nvtx"}, `program's pid (\d+)`, syscall.SIGINT, 9},
+		{"whole", []string{"--trace=nvtx"}, `pid of the program (\d+)`, syscall.SIGINT, 9},
 		{"from the second on", []string{"--trace=nvtx", "--delay", "0.5"}, `collecting, 500ms after`, syscall.SIGTERM, 9},
 		{"ends by itself", []string{"--trace=nvtx"}, "", 0, 7},
 	} {
@@ -234,7 +234,7 @@ func TestNsysRanges(t *testing.T) {
 	}
 	cmd, log := program(t, "nsys", "run", "--trace=nvtx", "--capture-range", "nvtx", "-o", "r", "--", server)
 	url := "http://127.0.0.1:" + awaits(t, log, `port (\d+)`)
-	awaits(t, log, `program's pid (\d+)`)
+	awaits(t, log, `pid of the program (\d+)`)
 	for n := 1; n <= 2; n++ {
 		status, out, errs := stepscope(t, "profile", "--activities", "CUDA_PROFILER", "--url", url, "--output-dir", t.TempDir(), "--timeout", "1m")
 		m := regexp.MustCompile(`(?m)^nsys report: (\S*/r-window-` + strconv.Itoa(n) + `\.nsys-rep)$`).FindStringSubmatch(out)

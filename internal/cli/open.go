@@ -199,8 +199,8 @@ func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, 
 	return traces, !slices.ContainsFunc(traces, func(t *trace.Trace) bool { return slices.ContainsFunc(t.Notes, lost) })
 }
 
-// mainRows returns the rows to pin. In a merged file, a process is identified by the label of the rank with which the
-// pid begins; otherwise by the pid.
+// mainRows returns the rows to pin. In a merged file, a process is identified by the rank label at the beginning of the
+// pid. In any other file, it is identified by the pid.
 func mainRows(traces []*trace.Trace) []open.Row {
 	var rows []open.Row
 	for _, t := range traces {
@@ -212,8 +212,8 @@ func mainRows(traces []*trace.Trace) []open.Row {
 	return rows
 }
 
-// mainTrack returns the busiest stream of a trace, or nil if the trace has no stream. The stream has the name of its
-// row in Perfetto.
+// mainTrack returns the busiest stream of a trace, or nil if the trace has no stream. The returned track has the name
+// of the stream's row in Perfetto.
 func mainTrack(t *trace.Trace) *trace.Track {
 	busy := make([]int64, len(t.Tracks))
 	for i := range t.Spans {

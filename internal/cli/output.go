@@ -15,9 +15,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// target returns the path of the output file. It is given, the value of -o, or, if given is a directory, the usual name
-// in that directory. Without -o it is the usual name in dir, the directory of the inputs. target checks for errors that
-// would otherwise be detected only after all the work.
+// target returns the path of the output file. given is the value of -o. If given is a directory, the file has the usual
+// name in that directory. Without -o, the file has the usual name in dir, the directory of the inputs. target checks
+// for errors that would otherwise be detected only after all the work.
 func target(given, dir, usual string) (string, error) {
 	out := given
 	if out == "-" {

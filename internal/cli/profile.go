@@ -162,7 +162,8 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	}
 	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, Pace: paceTime, NoMerge: c.NoMerge, Log: e.Line, Sessions: c.windows()}
 	if c.Action == "start" {
-		// SGLang's guide arms the profiler before the load, and the tiny requests end with this program.
+		// SGLang's guide arms the profiler before it sends the load. The tiny requests of the probe end when this
+		// program ends.
 		o.Wait, o.Probe, o.Pace = 0, false, 0
 	}
 	if o.Fetch, err = c.template(); err != nil {

@@ -23,7 +23,7 @@ type setting struct {
 	name, about string
 	flags       []string                 // flags that receive the value, for verbs that call servers
 	unless      []string                 // flags that replace or contradict the setting
-	path        bool                     // the value is a path
+	path        bool                     // whether the value is a path
 	check       func(value string) error // validates a value
 }
 
@@ -82,9 +82,10 @@ type kept struct {
 	lines  map[string]int
 }
 
-// settingsPath returns the path of the settings file: the value of --config, or that of STEPSCOPE_CONFIG, or the
-// default path. named reports whether the path is not the default; only at the default path may the file be missing.
-// path is "" if there is no default path.
+// settingsPath returns the path of the settings file. The path is the value of --config if that flag is given,
+// otherwise the value of STEPSCOPE_CONFIG if that variable is set, otherwise the default path. named reports whether
+// the path is not the default path. The file may be missing only at the default path. path is "" if there is no default
+// path.
 func settingsPath(args []string) (path string, named bool) {
 	for i, a := range args {
 		switch value, has := strings.CutPrefix(a, "--config="); {

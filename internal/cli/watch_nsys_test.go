@@ -18,7 +18,7 @@ func TestWatchNsys(t *testing.T) {
 	_, log := program(t, "nsys", "run", "--run-dir", dir, "--start-later", "--trace=nvtx", "--", "stepscope", "serve", "--model-path", "builtin:llama-tiny",
 		"--enable-layerwise-nvtx-marker", "--disable-cuda-graph", "--dp-size", "2", "--enable-metrics", "--port", "0", "--max-total-tokens", "8192")
 	url := awaits(t, log, `Listening on (http://\S+)`)
-	awaits(t, log, `program's pid (\d+)`)
+	awaits(t, log, `pid of the program (\d+)`)
 	load := newRankLoad(url)
 	defer load.end()
 	load.add(0, 2)

@@ -72,8 +72,8 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 	return func() { cancel(); all.Wait() }
 }
 
-// opens returns a function that opens the capture with the id that a page requests. The capture is a window in a
-// subdirectory of dir, with all servers of the window, or a run below root.
+// opens returns a function that opens the capture with the id that a page requests. The capture is either a window in a
+// subdirectory of dir or a run below root. A window includes all its servers.
 func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string) (*view.Capture, error) {
 	as := &viewCmd{runPlace: c.runPlace}
 	return func(ctx context.Context, id string) (*view.Capture, error) {

@@ -36,8 +36,8 @@ type Options struct {
 	Reference *trace.Reference
 	// Quick skips the worth of findings and the critical path.
 	Quick bool
-	// Layers requests the layers of kernels in replayed graphs, and layers in captures without markers. LayersFrom is a
-	// window of the same server from which the layers are learned; nil: this window.
+	// Layers requests a search for the layers of kernels in replayed graphs, and for layers in captures without
+	// markers. LayersFrom is a window of the same server from which the layers are learned; nil: this window.
 	Layers     bool
 	LayersFrom *Window
 	FromName   string // name of LayersFrom, for errors
@@ -77,7 +77,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, &NotOneError{doubts[0]}
 	}
 	var blames []*judge.Domain
-	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // runs beside the tables, which do not need blames
+	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // concurrent with the tables, which do not need blames
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
 	var pauses tables.Pauses

@@ -17,7 +17,7 @@ func (e *NotOneError) Error() string {
 }
 
 // once drops ranks that were given twice, and adds a note. doubt is a reason why the remaining ranks cannot be one
-// capture, as far as it is known without comparing the ranks; "": none.
+// capture. It covers only reasons that are evident without comparing the ranks; "": none.
 func once(ranks []*prep.Rank) (kept []*prep.Rank, doubt string) {
 	for _, r := range ranks {
 		twice := false

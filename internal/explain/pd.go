@@ -11,7 +11,8 @@ import (
 )
 
 // PrefillDecode explains windows of the prefill and decode servers of one system, recorded at about the same time. At
-// least one server must have steps. The other side must have a server that has steps or was provably idle.
+// least one server must have steps. The side without that server must have a server that has steps or was provably
+// idle.
 func PrefillDecode(prefill, decode []*Server) (*result.PD, error) {
 	sides := tables.Usable(prefill, decode)
 	ps, ds := sides[0], sides[1]

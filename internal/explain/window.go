@@ -44,9 +44,8 @@ func (w *Window) doubts(a *match.Aligned) (all []string) {
 	return all
 }
 
-// Idle returns how long the server was recorded, in ns, if the server was idle for that time: it made no step and did
-// no work on its devices. ok is false if the server was not idle, or if a file does not give the length of its
-// recording.
+// Idle returns the length of the recording of an idle server, in ns. A server is idle if it made no step and did no
+// work on its devices. ok is false if the server was not idle, or if a file does not give the length of its recording.
 func (w *Window) Idle() (recorded int64, ok bool) {
 	for _, r := range w.ranks {
 		if r.Recorded == (prep.Interval{}) || len(r.Ops) > 0 || r.Rule != trace.Uncut {
@@ -84,8 +83,9 @@ func (w *Window) Server(name string, loads []trace.Load) *Server {
 	return tables.NewServer(name, loads, w.ranks, w.names)
 }
 
-// Replica compares the ranks of the named replica with all other ranks, which must share no collective with it. It
-// returns nil if the window does not allow the comparison. is reports whether a trace belongs to the replica.
+// Replica compares the ranks of the named replica with all other ranks. The other ranks must share no collective with
+// the replica. Replica returns nil if the window does not allow the comparison. is reports whether a trace belongs to
+// the replica.
 func (w *Window) Replica(name string, is func(*trace.Source) bool) *result.Replica {
 	return replicas.Compare(w.ranks, w.names, name, is)
 }

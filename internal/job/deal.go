@@ -14,7 +14,7 @@ func Deal(ctx context.Context, wants []int, parallel int, nodes []string, do fun
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	freed := sync.NewCond(&mu)
-	// lock, so that a waiter that has checked ctx but not yet called Wait does not miss the broadcast
+	// Lock, so that a waiter that has checked ctx but not yet called Wait does not miss the broadcast.
 	defer context.AfterFunc(ctx, func() {
 		mu.Lock()
 		defer mu.Unlock()

@@ -140,7 +140,7 @@ func (r *Run) program(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &both, &both, r.dir
 	err := cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 3 {
-		// the command has finished, but data are missing: the command itself and the check of the files report this
+		// The command has finished, but data are missing. The command itself and the check of the files report this.
 		err = nil
 	}
 	return both.Bytes(), err

@@ -84,7 +84,7 @@ func Forget(dir, token string) error {
 	if string(text) != token {
 		return fmt.Errorf("%s belongs to another job", dir)
 	}
-	// the directory is shared, but the node saw the marker late
+	// If the state file exists, the directory is shared, but the node saw the marker late.
 	if _, err := os.Stat(filepath.Join(dir, stateFile)); err == nil {
 		return fmt.Errorf("%s is the job's own directory: it is shared", dir)
 	}

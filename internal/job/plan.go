@@ -194,7 +194,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 		}
 		c.Args = append(c.Args, flags(j, w.Role)...)
 		if j.Profiling.Type == spec.Nsys && !has(b.Config[w.Role], "enable-layerwise-nvtx-marker") {
-			// without this flag, steps are missing from the report
+			// Without this flag, steps are missing from the report.
 			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker")
 		}
 	case j.Profiling.Type == spec.None:

@@ -110,7 +110,7 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(pause):
-			// poll less often, because waiting in the queue takes long and all users share the controller
+			// Poll less and less often, because waiting in the queue takes long and all users share the controller.
 			pause = min(pause*5/4, slowPoll)
 		}
 	}

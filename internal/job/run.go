@@ -22,7 +22,7 @@ const (
 	serverGrace = 60 * time.Second // time for a server to end after TERM; reportGrace if it must write a report
 	reportGrace = 10 * time.Minute
 	loadGrace   = 60 * time.Second // time for the load to end after a worker has died
-	// delay after the end of a task, in which the real cause of the end may become visible
+	// settle is the delay after the end of a task in which the real cause of the end may become visible.
 	settle = time.Second
 )
 
@@ -31,7 +31,7 @@ type Run struct {
 	Ready     time.Duration // timeout for workers to become ready
 	Interface string        // network interface whose address workers use among each other; "": see Prepare
 	RunDir    string        // directory in which the runs of the loads are also stored; "": none
-	// token of the submitting process; that process stores the runs unless the directory is shared
+	// Token is the token of the submitting process. That process stores the runs unless the directory is shared.
 	Token string
 	Log   func(line string) // reports progress to the user
 
@@ -276,7 +276,7 @@ func (r *Run) failed(p *Proc, cause Cause) *Failure {
 // wait returns when done is closed, when the first failure occurs, or when ctx ends.
 func (r *Run) wait(ctx context.Context, done <-chan struct{}, what string) *Failure {
 	limit := time.NewTimer(24 * 365 * time.Hour)
-	// the load itself stops waiting for the server after Ready; this limit ends a warm-up that hangs
+	// The load itself stops waiting for the server after Ready. This limit ends a warm-up that hangs.
 	if what == "ready" {
 		limit.Reset(r.Ready + warming)
 	}

@@ -53,7 +53,8 @@ type Figure struct {
 	Unit  string  // ns, 1/s, share or count
 	key   string  // key in the load's output
 	scale float64 // factor that converts the load's value to Unit
-	// for figures from the analysis: time fields; the sum of these fields over all ranks is divided by the total time
+	// of holds time fields, for figures from the analysis. The sum of these fields over all ranks is divided by the
+	// total time.
 	of []string
 }
 

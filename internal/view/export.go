@@ -33,9 +33,9 @@ const LeastExport = 1_000_000
 // timeline gets the rest.
 const kernelShare, whatIfShare = 0.15, 0.1
 
-// Export writes the views of a capture as one standalone page of at most most bytes. The page contains the answers to
-// all requests that it makes, so it needs no server. Export omits content that does not fit, and lists it in the
-// result.
+// Export writes the views of a capture as one standalone page whose size in bytes is at most the parameter most. The
+// page contains the answers to all requests that it makes, so it needs no server. Export omits content that does not
+// fit, and lists it in the result.
 func Export(ctx context.Context, w io.Writer, c *Capture, version string, most int) (*Exported, error) {
 	s := New(Options{Given: []*Capture{c}, Version: version})
 	x := &exporting{ctx: ctx, s: s, c: c, pack: &pack{left: most - pageBytes()}, out: &Exported{LeftOut: []string{}, WhatIf: []string{}}}
@@ -204,8 +204,8 @@ func (x *exporting) whatIf() error {
 	return nil
 }
 
-// alone returns for how many of n ranks predictions are computed individually. Each of these ranks needs about fifty
-// replays of all steps on all ranks, and with 256 ranks, a replay takes a quarter of a second.
+// alone returns the number of ranks, out of n, for which predictions are computed individually. Each of these ranks
+// needs about fifty replays of all steps on all ranks. With 256 ranks, a replay takes a quarter of a second.
 func alone(n int) int { return min(n, max(1, min(16, 512/n))) }
 
 // foremost returns n ranks for which predictions are offered: first ranks with findings, then others.

@@ -47,7 +47,7 @@ func (p under) Add(leave int, answers ...timeline.Answer) bool {
 	return p.pack.Add(leave, own...)
 }
 
-// Add adds answers as one block if that leaves at least leave bytes; otherwise it adds none of them.
+// Add adds answers as one block if at least leave bytes then remain free; otherwise it adds none of them.
 func (p *pack) Add(leave int, answers ...timeline.Answer) bool {
 	var whole []byte
 	at := make([][4]any, len(answers))

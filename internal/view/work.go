@@ -8,8 +8,9 @@ import (
 	"github.com/stepscope/stepscope/internal/view/kernels"
 )
 
-// query parses a request about the kernels of one or two captures. The parameters are by (grouping), rank and kind (all
-// if missing), and vs, the capture with which c is compared.
+// query parses a request about the kernels of one or two captures. The parameters are by, rank, kind and vs. by is the
+// grouping. Without rank, the query covers all ranks; without kind, it covers all kinds. vs is the capture with which c
+// is compared.
 func (s *Server) query(c *Capture, r *http.Request) (q kernels.Query, against *kernels.Work, err error) {
 	q = kernels.Query{By: kernels.Group(cmp.Or(r.FormValue("by"), string(kernels.Kernel))), Rank: -1, Kind: r.FormValue("kind")}
 	if text := r.FormValue("rank"); text != "" {

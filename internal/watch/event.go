@@ -50,7 +50,7 @@ type Event struct {
 	Error    string   `json:"error,omitempty"`
 	Seconds  float64  `json:"seconds,omitempty"`  // back: length of the outage; end: duration of the watch
 	Captures int      `json:"captures,omitempty"` // end
-	// end: total length of the watch's windows, in which no rule is applied
+	// Blind is set at the end of a watch. It is the total length of the watch's windows, in which no rule is applied.
 	Blind float64 `json:"blind_s,omitempty"`
 }
 

@@ -22,7 +22,7 @@ type seen struct {
 	Server    string    `json:"server"`
 	Seconds   float64   `json:"seconds"` // time since the previous sample
 	Restarted bool      `json:"restarted,omitempty"`
-	// whether no rule was applied, because the watch was capturing a window
+	// Blind is true if no rule was applied because the watch was capturing a window.
 	Blind  bool     `json:"blind,omitempty"`
 	Tokens *float64 `json:"tokens,omitempty"` // per second, all ranks
 
@@ -51,7 +51,8 @@ type seenRank struct {
 type seenHist struct {
 	Sum   float64 `json:"sum"`
 	Count float64 `json:"count"`
-	// upper bound in s, number of observations up to this bound; all other observations exceed the last bound
+	// Counts holds pairs of an upper bound in s and the number of observations up to this bound. All other observations
+	// exceed the last bound.
 	Counts [][2]float64 `json:"counts"`
 }
 

@@ -17,7 +17,8 @@ import (
 
 // Kinds of verdicts.
 const (
-	// a rank has more requests, more tokens or longer sequences, and its steps take proportionally longer
+	// MoreWork means that a rank has more requests, more tokens or longer sequences, and that its steps take
+	// proportionally longer.
 	MoreWork = "more work"
 	Slower   = "slower"   // a rank takes longer than the other ranks for the same work
 	Overload = "overload" // requests arrive faster than the server can serve them
@@ -29,7 +30,8 @@ type Verdict struct {
 	Kind  string    `json:"kind"`
 	Rank  string    `json:"rank,omitempty"`
 	Since time.Time `json:"since"`
-	// slower: as for a straggler; more work: requests, tokens, contexts or load
+	// Cause depends on Kind. For Slower, it is a cause of a straggler. For MoreWork, it is requests, tokens, contexts
+	// or load.
 	Cause string `json:"cause,omitempty"`
 	Says  string `json:"says"` // one sentence
 

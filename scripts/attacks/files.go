@@ -172,7 +172,7 @@ func mutated(a *attack) error {
 	return nil
 }
 
-// texts returns the contents of the rank files of a capture, decompressed.
+// texts returns the decompressed contents of the rank files of a capture.
 func texts(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.gz"))
@@ -237,14 +237,14 @@ func breakIt(rng *rand.Rand, text []byte, name string) ([]byte, string) {
 	return text, plain
 }
 
-// signals interrupts the readers of a large capture at random moments.
+// signals interrupts the readers of a large capture at random times.
 func signals(a *attack) error {
 	dir, done, err := a.temp()
 	if err != nil {
 		return err
 	}
 	defer done()
-	// The text is long enough that each command is still reading it when it is interrupted.
+	// The text is so long that each command is still reading it when the interrupt arrives.
 	var big strings.Builder
 	for i := range 1_500_000 {
 		big.WriteString(event(i, fmt.Sprintf("kernel_%d", i%100_000)))
@@ -281,7 +281,7 @@ func signals(a *attack) error {
 	return nil
 }
 
-// names tries names of files, kernels and hosts that contain characters that move the cursor.
+// names tries file names, kernel names and host names that contain characters which move the cursor.
 func names(a *attack) error {
 	evil := "a\x1b[2J\x07\u202eexe.\u2066b\x9bc=cmd|'/c calc'!A0"
 	dir, done, err := a.temp()
@@ -307,7 +307,7 @@ func names(a *attack) error {
 			r, err := run(0, dir, with(args, in)...)
 			if err != nil {
 				a.fail("%s of a hostile name: %v", args[0], err)
-			} else if c := control(r.out); c != "" && !slices.Contains(args, "--json") { // only programs read JSON
+			} else if c := control(r.out); c != "" && !slices.Contains(args, "--json") { // JSON is only for programs
 				a.fail("%s of a hostile name: stdout has %s", strings.Join(args, " "), c)
 			}
 		}

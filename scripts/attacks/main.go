@@ -28,7 +28,7 @@ var (
 	seed    = flag.Uint64("seed", 1, "of what is drawn")
 )
 
-// attack is one run of a family, with its number of attempts and its failures.
+// attack is one run of a family of attacks. It counts the attempts and records the failures.
 type attack struct {
 	family string
 	mu     sync.Mutex
@@ -92,7 +92,7 @@ func main() {
 	}
 }
 
-// some returns how many of n cases to try: all, or a tenth of them with -short.
+// some returns the number of cases to try out of n: all cases or, with -short, a tenth of them.
 func some(n int) int {
 	if *short {
 		return max(n/10, 1)
@@ -100,7 +100,7 @@ func some(n int) int {
 	return n
 }
 
-// wide returns a time limit, which is extended when the race detector is on.
+// wide returns the time limit d, extended if the race detector is on.
 func wide(d time.Duration) time.Duration {
 	if *race {
 		return 8 * d
@@ -139,7 +139,7 @@ type result struct {
 	status      int
 	out, errs   []byte
 	took        time.Duration
-	rss         int64 // peak, bytes
+	rss         int64 // peak resident memory in bytes
 	interrupted time.Duration
 }
 
@@ -153,7 +153,7 @@ const (
 func run(interrupt time.Duration, dir string, args ...string) (r result, err error) {
 	limit := wide(longest) + interrupt
 	if interrupt > 0 {
-		limit += 20 * time.Second // the caller checks the time after the interrupt
+		limit += 20 * time.Second // the caller checks the time that passes after the interrupt
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -193,8 +193,8 @@ func run(interrupt time.Duration, dir string, args ...string) (r result, err err
 	return r, r.sane()
 }
 
-// watch sends the peak memory of a process. The figure that the kernel reports at exit cannot be used, because it
-// includes the memory of this process, from which the other process was forked.
+// watch sends the peak memory of a process. The figure that the kernel reports at exit cannot be used. It includes the
+// memory of this process, from which the other process was forked.
 func watch(pid int, ended <-chan struct{}, peak chan<- int64) {
 	var most int64
 	for {
@@ -244,7 +244,7 @@ func (r *result) sane() error {
 	return nil
 }
 
-// control returns the first character of text that moves the cursor or reverses text, or "".
+// control returns the first character of text that moves the cursor or reverses text. It returns "" if there is none.
 func control(text []byte) string {
 	for _, r := range string(text) {
 		switch {
@@ -261,7 +261,7 @@ func tail(b []byte) string {
 	return s[max(0, len(s)-200):]
 }
 
-// limited is a writer that keeps only the first part of a long text.
+// limited is a writer that keeps only the beginning of a long text.
 type limited struct{ b *bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {

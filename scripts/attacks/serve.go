@@ -61,7 +61,7 @@ func serving(dir string, args ...string) (*server, error) {
 	return nil, fmt.Errorf("%s does not listen: %s", strings.Join(args, " "), tail([]byte(s.text())))
 }
 
-// stop stops the server and records its errors as failures.
+// stop stops the server and records the server's errors as failures.
 func (s *server) stop(a *attack) {
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	done := make(chan error, 1)
@@ -209,7 +209,7 @@ func hostileHTTP(a *attack, router bool) error {
 	return nil
 }
 
-// mistakes sends invalid parameter values: the status must be 200 or a client error.
+// mistakes sends invalid parameter values. The status of each reply must be 200 or a client error.
 func mistakes(a *attack, s *server) {
 	rng := draw(3)
 	for range some(300) {
@@ -267,8 +267,8 @@ func (s *server) wrongRequests(a *attack) {
 	post(context.Background(), s.url+"/stop_profile", "")
 }
 
-// foreign sends HEAD requests, and requests like those that a browser sends for a page of another site. None of them
-// may start anything.
+// foreign sends HEAD requests and requests that a browser would send for a page of another site. No such request may
+// start any work.
 func foreign(a *attack, s *server) {
 	for _, route := range []string{"/start_profile", "/stop_profile", "/flush_cache", "/generate"} {
 		for _, how := range []string{
@@ -311,7 +311,7 @@ func paths(a *attack, s *server, dir string) {
 	}
 }
 
-// slow opens connections to the server that send slowly or read nothing.
+// slow opens connections to the server on which the client sends slowly or reads nothing.
 func slow(a *attack, s *server) {
 	u, _ := url.Parse(s.url)
 	var open []net.Conn
@@ -339,7 +339,7 @@ func slow(a *attack, s *server) {
 	for _, c := range open {
 		c.Close()
 	}
-	// A client that has sent its request and closed its sending side, but still reads, must get a reply.
+	// A client that has closed its sending side after the request but still reads must get a reply.
 	a.try()
 	body := `{"text":"a","sampling_params":{"max_new_tokens":2}}`
 	if head, err := s.raw(fmt.Sprintf("POST /generate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body), true); !strings.HasPrefix(head, "HTTP/1.1 200") {
@@ -347,13 +347,14 @@ func slow(a *attack, s *server) {
 	}
 }
 
-// Limits on the server's memory for all large bodies together: at the peak, and afterwards.
+// Limits on the server's memory for all large bodies together. One limit applies to the peak, and the other applies
+// after the bodies have been handled.
 const (
 	mostPeak = 2 << 30
 	mostStay = 700 << 20
 )
 
-// floods sends many large bodies at once.
+// floods sends many large bodies at the same time.
 func floods(a *attack, target, behind *server) {
 	n := 30
 	if *short {
@@ -383,7 +384,7 @@ func floods(a *attack, target, behind *server) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), wide(60*time.Second))
 				defer cancel()
-				// If the server refuses a request, the client may find the connection closed.
+				// If the server refuses a request, the connection may be closed before the client has read the reply.
 				if code, reply, err := post(ctx, target.url+route, body); ctx.Err() != nil {
 					a.fail("%s with 30 MB: no answer in a minute: %d %.100s %v", route, code, reply, err)
 				} else if code >= 500 && code != 503 {
@@ -406,7 +407,7 @@ func floods(a *attack, target, behind *server) {
 	}
 }
 
-// peers sends random bytes to all ports of a prefill server, and to all ports of one of two nodes.
+// peers sends random bytes to all ports of a prefill server and to all ports of one node of a server with two nodes.
 func peers(a *attack) error {
 	dir, done, err := a.temp()
 	if err != nil {

@@ -24,7 +24,7 @@ var clients = [][]string{
 	{"trace", "check", "URL"},
 }
 
-// replies maps names to the replies of a hostile server; each function writes its reply to one connection.
+// replies maps names to the replies of hostile servers. Each function writes one reply to a connection.
 var replies = map[string]func(c net.Conn, path string){
 	"closes at once":  func(c net.Conn, _ string) {},
 	"no HTTP":         func(c net.Conn, _ string) { c.Write(noise(4096)) },
@@ -88,10 +88,10 @@ func forever(c net.Conn, text string) {
 	}
 }
 
-// servers runs the client commands against hostile servers. Some are hostile from the beginning, others only after they
-// have answered health probes.
+// servers runs the client commands against hostile servers. Some servers are hostile from the beginning, and other
+// servers become hostile after they have answered health probes.
 func servers(a *attack) error {
-	// Run the clients in parallel, because they mostly wait.
+	// Run the clients in parallel, because they spend most of their time waiting.
 	var group errgroup.Group
 	group.SetLimit(8)
 	i := 0
@@ -145,7 +145,7 @@ func (a *attack) hostileServer(name string, say func(net.Conn, string), healthy 
 			}
 		}
 		a.try()
-		// Even if a server keeps a command busy for hours, the user's interrupt must end it.
+		// Even if a server keeps a command busy for hours, an interrupt by the user must end the command.
 		r, err := run(6*time.Second, dir, args...)
 		what := fmt.Sprintf("%s of a server that says: %s (healthy at first: %v)", strings.Join(args[:2], " "), name, healthy)
 		if err != nil {

@@ -1,5 +1,6 @@
-// Command english counts words and sentences in stepscope's prose: the // comments of non-test Go files, by package,
-// and the documents. It fails if a count exceeds one of the limits below. scripts/lint runs this command.
+// Command english counts words and sentences in stepscope's prose. The prose consists of the // comments of non-test Go
+// files, grouped by package, and the documents. It fails if a count exceeds one of the limits below. scripts/lint runs
+// this command.
 //
 //	go run ./scripts/english                     check; print packages and documents above a limit
 //	go run ./scripts/english -list PATH...       print each counted word and long sentence under PATH
@@ -20,7 +21,8 @@ import (
 	"strings"
 )
 
-// Limits per 1,000 words, and as a share of sentences. A text that is too short for one may still have one of each.
+// Limits per 1,000 words, and as a share of sentences. A short text, in which a single match would exceed a limit, may
+// still have one match per limit.
 const (
 	mostClauses = 3    // matches of clauses: subordinate clauses in place of nouns
 	mostIdioms  = 1    // matches of idioms
@@ -130,7 +132,7 @@ func (t *text) count() (c counts) {
 	return c
 }
 
-// within reports whether n is at most one, or at most the fraction rate of total.
+// within reports whether n is at most 1 or at most the fraction rate of total.
 func within(n, total int, rate float64) bool { return n <= 1 || float64(n) <= rate*float64(total) }
 
 func (c counts) ok() bool {

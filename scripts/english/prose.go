@@ -23,7 +23,7 @@ var (
 	build = regexp.MustCompile(`^//(go:|line |export |nolint)`)
 )
 
-// comments returns the paragraphs of a Go file's // comments, without code, lists of values and directives.
+// comments returns the paragraphs of a Go file's // comments, without code, lists of values or directives.
 func comments(content string) (out []paragraph) {
 	if strings.HasPrefix(content, "// Code generated") {
 		return nil

@@ -1,5 +1,5 @@
-// Command screens makes the screenshots in README and docs. They show real commands in a terminal and a browser. It
-// needs tmux and chromium.
+// Command screens makes the screenshots in README and docs. The screenshots show real commands in a terminal and a
+// browser. The command needs tmux and chromium.
 //
 //	go run ./scripts/screens [DIR]
 package main
@@ -23,9 +23,9 @@ type screen struct {
 	name       string
 	cols, rows int
 	line       string
-	until      string // text on the screen when the screenshot is taken
-	page       string // if set, show this page, a file that the command writes, instead of the terminal
-	view       string // if set, show this view of the viewer that the command serves: the address after the #
+	until      string // the screenshot is taken when this text is on the screen
+	page       string // if set, show this page, which the command writes, instead of the terminal
+	view       string // if set, show this view of the served viewer: the address after the #
 	width      int    // width of the page in pixels
 	height     int
 }
@@ -196,7 +196,7 @@ var attribute = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 var colours = [16]string{"#1e1e1e", "#f14c4c", "#23d18b", "#e5c07b", "#5aa5ff", "#d670d6", "#29b8db", "#d4d4d4",
 	"#808080", "#ff6b6b", "#4be3a3", "#f5d76e", "#7ab8ff", "#e58ae5", "#5fd7f0", "#ffffff"}
 
-// terminalPage returns an HTML page that looks like a terminal with the given text.
+// terminalPage returns an HTML page that looks like a terminal in which text is displayed.
 func terminalPage(text string) string {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><meta charset="utf-8"><style>body{margin:0;background:#1e1e1e;color:#d4d4d4}` +
@@ -218,8 +218,8 @@ func terminalPage(text string) string {
 	return b.String() + "</pre>\n"
 }
 
-// styleOf returns the CSS style of the text after an attribute. One attribute is enough, because tmux repeats all
-// active ones each time.
+// styleOf returns the CSS style of the text after an attribute. One attribute is enough, because each attribute that
+// tmux writes contains all active styles.
 func styleOf(attribute string) string {
 	var style []string
 	codes := strings.Split(attribute, ";")

@@ -9,7 +9,7 @@ import (
 
 // The exponential is computed as exp(x) = 2ⁿ·exp(r) with n = round(x/ln 2) and r = x - n·ln 2. For |r| ≤ ln 2 / 2,
 // exp(r) = 1 + r + r²·P(r). The split of ln 2 and the coefficients of P are those of expf in Moshier's Cephes library
-// (netlib.org/cephes, single/expf.c). The result is accurate to two units in the last place.
+// (netlib.org/cephes, single/expf.c). The error of the result is at most two units in the last place.
 const (
 	log2e = 1.44269504088896341
 	ln2Hi = 0.693359375
@@ -18,11 +18,11 @@ const (
 
 var expPoly = []float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
 
-// exp emits code that replaces x by exp(x). It clobbers n, p and s. If the result would be smaller than the smallest
-// normal number, it is 0.
+// exp emits code that replaces x by exp(x). It clobbers n, p and s. If the exact result is smaller than the smallest
+// normal number, the code returns 0.
 func (v *vec) exp(x, n, p, s reg.VecPhysical) {
 	if v.lanes == 16 {
-		// The instruction VSCALEFPS below saturates without help. The clamp only keeps r finite.
+		// The clamp only keeps r finite. The instruction VSCALEFPS below saturates without a clamp.
 		v.VMAXPS(v.float("expLo", -200), x, x)
 		v.VMINPS(v.float("expHi", 200), x, x)
 		v.VMULPS(v.float("log2e", log2e), x, n)
@@ -97,8 +97,8 @@ func (v *vec) expSum() {
 }
 
 // round emits code that rounds the float32 in each lane of x to bf16 in the low half of the lane. It clobbers t and u.
-// The code adds 0x7fff and the lowest kept bit, and drops the lower half. A NaN only loses its payload. The bits equal
-// those of tensor.ToBF16.
+// The code adds 0x7fff and the lowest kept bit, and drops the lower half. A NaN stays a NaN but may lose its payload.
+// The result is bit-identical to tensor.ToBF16.
 func (v *vec) round(x, t, u reg.VecPhysical) {
 	v.VPSRLD(operand.Imm(16), x, t)
 	quiet := v.constant("quietNaN", 0x40)
@@ -150,7 +150,7 @@ func (v *vec) bf16Masked() {
 	}, false)
 }
 
-// bf16Whole emits the conversions for AVX2. They convert multiples of eight elements.
+// bf16Whole emits the conversions for AVX2. This code converts only multiples of eight elements.
 func (v *vec) bf16Whole() {
 	r := v.regs
 	v.function("encodeBF16AVX2", "(dst *uint16, src *float32, n int)", "rounds src to bf16; n is a multiple of 8.")
@@ -172,8 +172,8 @@ func (v *vec) bf16Whole() {
 }
 
 // halves emits the loop of a conversion, with one vector of floats per turn. If the instruction set can mask 16-bit
-// lanes, a masked turn converts the rest. When encoding, the destination has 16-bit elements; otherwise the source has
-// them.
+// lanes, a masked turn converts the remaining elements. If encode is set, the elements of the destination have 16 bits;
+// otherwise the elements of the source have 16 bits.
 func (v *vec) halves(body func(tail bool), encode bool) {
 	dst, src := v.bytes(), v.bytes()/2
 	if encode {

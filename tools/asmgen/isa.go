@@ -11,7 +11,7 @@ import (
 const rodata = attr.RODATA | attr.NOPTR
 
 // isa describes an instruction set for the vector operations. Most instructions have the same names in AVX2 and
-// AVX-512; the registers select the variant.
+// AVX-512; the operands' registers select the instruction set.
 type isa struct {
 	suffix string
 	lanes  int // floats per vector
@@ -32,7 +32,7 @@ type vec struct {
 
 func (v *vec) bytes() int { return 4 * v.lanes }
 
-// constant returns the memory operand of 16 copies of bits.
+// constant returns a memory operand that contains 16 copies of bits.
 func (v *vec) constant(name string, bits uint32) operand.Mem {
 	if m, ok := v.consts[name]; ok {
 		return m
@@ -50,8 +50,8 @@ func (v *vec) float(name string, x float32) operand.Mem {
 	return v.constant(name, math.Float32bits(x))
 }
 
-// slidingMask returns eight words of ones followed by eight words of zeros. Eight words read from word 8-n on are the
-// AVX2 mask of n lanes.
+// slidingMask returns eight words of ones followed by eight words of zeros. The eight words that begin at word 8-n are
+// the AVX2 mask of n lanes.
 func (v *vec) slidingMask() operand.Mem {
 	const name = "slidingMask"
 	if m, ok := v.consts[name]; ok {
@@ -88,8 +88,8 @@ func (v *vec) setTail(n reg.GPPhysical) {
 	v.VMOVUPS(operand.Mem{Base: reg.RAX, Disp: 32, Index: n, Scale: 4}, tailMask)
 }
 
-// load emits the reading of a vector. If tail is set, the code reads only the lanes in the mask and sets the others to
-// zero.
+// load emits code that reads a vector. If tail is set, the code reads only the lanes in the mask and sets the other
+// lanes to zero.
 func (v *vec) load(from operand.Mem, to reg.VecPhysical, tail bool) {
 	switch {
 	case !tail:
@@ -101,7 +101,7 @@ func (v *vec) load(from operand.Mem, to reg.VecPhysical, tail bool) {
 	}
 }
 
-// store emits the writing of a vector. If tail is set, the code writes only the lanes in the mask.
+// store emits code that writes a vector. If tail is set, the code writes only the lanes in the mask.
 func (v *vec) store(from reg.VecPhysical, to operand.Mem, tail bool) {
 	switch {
 	case !tail:
@@ -113,7 +113,7 @@ func (v *vec) store(from reg.VecPhysical, to operand.Mem, tail bool) {
 	}
 }
 
-// keep emits code that replaces the lanes of x outside the mask by those of other.
+// keep emits code that replaces the lanes of x outside the mask with the lanes of other.
 func (v *vec) keep(x, other reg.VecPhysical) {
 	if v.lanes == 16 {
 		v.VBLENDMPS(x, other, reg.K1, x)
@@ -131,7 +131,7 @@ func (v *vec) zero(x reg.VecPhysical) {
 	}
 }
 
-// fold emits code that combines all lanes of acc by op into one float in the lowest lane. It clobbers tmp.
+// fold emits code that combines all lanes of acc with op and leaves the result in the lowest lane. It clobbers tmp.
 func (v *vec) fold(acc, tmp reg.VecPhysical, op func(a, b, dst operand.Op)) {
 	if v.lanes == 16 {
 		v.VEXTRACTF64X4(operand.Imm(1), acc, tmp.AsY())

@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// limitLoops emits loops that measure the machine's limits: arithmetic on registers alone, in enough independent chains
-// to hide the latency, and a sum over memory.
+// limitLoops emits loops that measure the machine's limits. One kind performs arithmetic on registers alone, in enough
+// independent chains to hide the latency. Another computes a sum over memory.
 func limitLoops(g *gen) {
 	const chains = 24
 	count := reg.RAX
@@ -33,7 +33,7 @@ func limitLoops(g *gen) {
 	registers("fmaAVX512", "does 24 multiply-adds of 16 floats a turn.", zmm, chains, func(i int) { g.VFMADD231PS(zmm[30], zmm[31], zmm[i]) })
 	registers("dotAVX512", "does 24 dot products of 16 bf16 pairs a turn.", zmm, chains, func(i int) { g.vdpbf16ps(30, 31, i) })
 
-	// Read four streams, because with a single stream several cores do not use the full memory bandwidth.
+	// Read four streams, because several cores that each read a single stream do not use the full memory bandwidth.
 	streams := []reg.GPPhysical{reg.RBX, reg.RCX, reg.RDX, reg.RSI}
 	read := func(name, doc string, width int, regs []reg.VecPhysical, xor func(...operand.Op)) {
 		g.function(name, "(p *byte, n int)", doc)

@@ -1,12 +1,12 @@
 // Command asmgen writes the assembly of internal/reference/engine/tensor: the tiles of the matrix products and the
 // vector operations, for AVX2 and AVX-512, with their Go declarations. It also writes the loops in
-// scripts/bench/limits, with which the tensor package is compared. The output is committed; running asmgen again
-// changes nothing.
+// scripts/bench/limits, which are the reference for the speed of package tensor. The output is committed. Another run
+// of asmgen writes the same files.
 //
 //	go run . -out ../../internal/reference/engine/tensor -limits ../../scripts/bench/limits
 //
-// All registers are assigned by hand, because the tiles use nearly all of them, and because avo cannot allocate
-// registers for instructions that it does not know.
+// All registers are assigned by hand, because the tiles use nearly all registers, and because avo cannot allocate
+// registers for instructions that avo does not support.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("asmgen: ")
-	// Use a separate flag set, because package build defines -out in the default one.
+	// Use a separate flag set, because package build defines -out in the default flag set.
 	flags := flag.NewFlagSet("asmgen", flag.ExitOnError)
 	out := flags.String("out", "", "folder of package tensor")
 	limits := flags.String("limits", "", "folder of the package with the machine's limits")

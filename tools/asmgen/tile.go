@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Registers of a tile, the same in all tiles.
+// Registers that all tiles use for the same purpose.
 var (
 	yPtr, xPtr, wPtr = reg.RDI, reg.RSI, reg.RDX
 	ldy, ldx, ldw    = reg.R8, reg.R9, reg.R10 // distances in bytes
@@ -15,7 +15,7 @@ var (
 	wAt, xAt, xAt3   = reg.RAX, reg.RBX, reg.RCX // cursors; xAt3 is three rows ahead
 	count            = reg.R13
 	strip            = reg.R14
-	ahead            = reg.R15 // bytes from the current weights to those to prefetch
+	ahead            = reg.R15 // distance in bytes from the current weights to the weights to prefetch
 	spare            = reg.R14 // free in AVX-512 code, which has no strips
 )
 
@@ -26,8 +26,8 @@ const (
 
 const tileSignature = "(y *float32, ldy int, x *float32, ldx int, w *float32, ldw int, k int, n int, add bool, ahead int)"
 
-// tileFunc emits a tile function: a loop over groups of at most six rows. For each possible number of rows in a group,
-// body emits the code.
+// tileFunc emits a tile function: a loop over groups of at most six rows. body emits the code for each possible number
+// of rows in a group.
 func (g *gen) tileFunc(name, doc string, body func(m int, label func(string) string)) {
 	g.function(name, tileSignature, doc)
 	for _, p := range []struct {
@@ -87,7 +87,7 @@ func (g *gen) third(m int, base, ld, dst reg.GPPhysical) {
 	}
 }
 
-// accumulators emits the start of a tile, which sets the sums to zero or to the values of y.
+// accumulators emits the beginning of a tile. This code sets the sums to zero or to the values of y.
 func (g *gen) accumulators(m, vecs, width int, acc func(i, v int) reg.VecPhysical, label func(string) string) {
 	g.third(m, yPtr, ldy, xAt3)
 	g.Load(g.Param("add"), count.As8())
@@ -118,7 +118,7 @@ func (g *gen) accumulators(m, vecs, width int, acc func(i, v int) reg.VecPhysica
 	g.Load(g.Param("ahead"), ahead)
 }
 
-// store emits the end of a tile, which writes the sums to y.
+// store emits the end of a tile. This code writes the sums to y.
 func (g *gen) store(m, vecs, width int, acc func(i, v int) reg.VecPhysical) {
 	g.third(m, yPtr, ldy, xAt3)
 	for i := range m {
@@ -128,9 +128,9 @@ func (g *gen) store(m, vecs, width int, acc func(i, v int) reg.VecPhysical) {
 	}
 }
 
-// loop emits a loop over count. A turn has unroll steps; the remaining steps follow one by one. step emits the u-th
-// step of a turn. At the end of a turn, loop moves the cursor of x by xBytes per step. step itself moves the cursor of
-// w.
+// loop emits a loop over count. A turn of the loop has unroll steps, and the remaining steps follow one by one. step
+// emits the u-th step of a turn. At the end of a turn, the code of loop moves the cursor of x by xBytes per step. The
+// code of step moves the cursor of w.
 func (g *gen) loop(m, unroll, xBytes int, label func(string) string, step func(u int)) {
 	turn := func(n int) {
 		for u := range n {

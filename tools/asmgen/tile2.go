@@ -9,12 +9,12 @@ var ymm = []reg.VecPhysical{
 	reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7, reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
 }
 
-// stripVecs is the number of vectors of eight outputs, by number m of rows, that a tile computes at once. These vectors
-// are a strip of the panel; the other strips follow. A tile has at least eight sums, to hide the latency of an
-// addition, and at most twelve.
+// stripVecs is the number of vectors that a tile computes at once, by number m of rows. A vector has eight outputs.
+// These vectors form a strip of the panel, and the other strips follow. A tile has at least eight sums, to hide the
+// latency of an addition, and at most twelve sums.
 var stripVecs = [maxRows + 1]int{1: 8, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2}
 
-// tiles2 emits the AVX2 tiles. They have up to twelve sums in Y0…Y11, and activations and weights in the other
+// tiles2 emits the AVX2 tiles. The tiles have up to twelve sums in Y0…Y11. Activations and weights are in the other
 // registers.
 func tiles2(g *gen) {
 	const width = 32
@@ -44,7 +44,7 @@ func tiles2(g *gen) {
 				g.VANDPS(mask, r, r)
 			}
 
-			// A strip reads only a part of the cache lines of each step, so the CPU detects no stream that it could prefetch.
+			// A strip reads only a part of the cache lines of each step, so the CPU's prefetcher detects no stream.
 			// Therefore each strip prefetches the lines that the same strip of the next block will read.
 			prefetch := func() {
 				for v := 0; v < vecs && m > 1; v += 2 {
@@ -83,8 +83,8 @@ func tiles2(g *gen) {
 	tile("tileBF16AVX2", "is the tile of bf16 pairs, widened; k counts columns.", true)
 }
 
-// rank1 emits code that adds an outer product to the sums acc. It multiplies one activation per row, at offset disp
-// bytes, by the weights that load returns.
+// rank1 emits code that adds an outer product to the sums acc. The code multiplies one activation per row, at offset
+// disp bytes, by the weights that load returns.
 func (g *gen) rank1(m, vecs, disp int, x []reg.VecPhysical, load func(v int, r reg.VecPhysical), acc func(i, v int) reg.VecPhysical) {
 	if m <= 3 { // keep the activations, load the weights one by one
 		for i := range m {

@@ -10,15 +10,16 @@ var zmm = []reg.VecPhysical{
 	reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
 }
 
-// tiles512 emits the AVX-512 tiles. They have 24 sums in Z0…Z23, four vectors of weights in Z24…Z27, broadcast
-// activations in Z28, Z29 and Z30 in turn, and a mask in Z31.
+// tiles512 emits the AVX-512 tiles. The tiles have 24 sums in Z0…Z23, four vectors of weights in Z24…Z27, broadcast
+// activations alternately in Z28, Z29 and Z30, and a mask in Z31.
 func tiles512(g *gen) {
 	const vecs, width = 4, 64
 	acc := func(i, v int) reg.VecPhysical { return zmm[vecs*i+v] }
 	weight := func(v int) reg.VecPhysical { return zmm[24+v] }
 	at := func(v int) operand.Mem { return operand.Mem{Base: wAt, Disp: v * width} }
-	// While the tiles of a block of columns compute, they prefetch the next block. A full tile prefetches two of the four
-	// cache lines of every step. A tile of few rows prefetches all four lines, because it may be the only tile.
+	// During the computation, the tiles of a block of columns prefetch the next block. A full tile prefetches two of
+	// the four cache lines of every step. A tile of few rows may be the only tile and therefore prefetches all four
+	// lines.
 	prefetch := func(m int) {
 		lines := 2
 		if m < maxRows {
@@ -117,9 +118,9 @@ func tiles512(g *gen) {
 	})
 }
 
-// spread emits code that adds the offset of a cache line in the step to ahead. The offset depends on the number of
-// remaining rows, which decreases by six per tile. So (rows·32) mod 256, rounded down to whole lines, takes the values
-// of all four lines.
+// spread emits code that adds to ahead the offset of one of the step's cache lines. The offset is (rows·32) mod 256,
+// rounded down to whole lines, where rows is the number of remaining rows. This number decreases by six per tile, so
+// successive tiles select all four lines.
 func (g *gen) spread() {
 	g.MOVQ(rows, spare)
 	g.SHLQ(operand.Imm(5), spare)
@@ -128,8 +129,8 @@ func (g *gen) spread() {
 }
 
 // vdpbf16ps emits VDPBF16PS Z<a>, Z<b>, Z<c>: c += the dot products of the bf16 pairs of a and b. The encoding is
-// EVEX.512.F3.0F38.W0 52 /r. See Intel SDM volume 2, "EVEX encoding", for the fields. Except for that of the mask, they
-// are stored inverted.
+// EVEX.512.F3.0F38.W0 52 /r. See Intel SDM volume 2, "EVEX encoding", for the fields. The fields are stored inverted,
+// except for the field of the mask.
 func (g *gen) vdpbf16ps(a, b, c int) {
 	not := func(r, bit, to int) byte { return byte(^r>>bit&1) << to }
 	g.code([6]byte{

@@ -12,7 +12,7 @@ var (
 
 func mem(base reg.Register, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
 
-// begin emits the loading of the pointers and the length, which are the first parameters of an operation.
+// begin emits code that loads the pointers and the length, which are the first parameters of an operation.
 func (v *vec) begin(names ...string) {
 	for i, n := range names {
 		v.Load(v.Param(n), ptrs[i])
@@ -20,7 +20,7 @@ func (v *vec) begin(names ...string) {
 	v.Load(v.Param("n"), length)
 }
 
-// broadcast emits the loading of a float parameter into all lanes.
+// broadcast emits code that loads a float parameter into all lanes.
 func (v *vec) broadcast(name string, to reg.VecPhysical) {
 	b, err := v.Param(name).Resolve()
 	if err != nil {
@@ -29,8 +29,8 @@ func (v *vec) broadcast(name string, to reg.VecPhysical) {
 	v.VBROADCASTSS(b.Addr, to)
 }
 
-// each emits the loop of an operation over nptr operands. A turn handles unroll vectors; then single vectors follow,
-// and last the masked rest. body emits the code for the u-th vector of a turn.
+// each emits the loop of an operation over nptr operands. A turn of the loop handles unroll vectors. Single vectors
+// follow, and a masked vector for the remaining elements is last. body emits the code for the u-th vector of a turn.
 func (v *vec) each(nptr, unroll int, body func(u int, tail bool)) {
 	loop := func(name, next string, n int) {
 		if n > 1 || unroll == 1 {
@@ -168,7 +168,8 @@ func (v *vec) reductions() {
 	v.end3(r[0])
 }
 
-// join emits code that combines all lanes of the first n registers by op into the lowest lane of the first register.
+// join emits code that combines all lanes of the first n registers with op and leaves the result in the lowest lane of
+// the first register.
 func (v *vec) join(n int, op func(a, b, dst operand.Op)) {
 	r := v.regs
 	for n > 1 {
@@ -185,7 +186,7 @@ func (v *vec) end3(r reg.VecPhysical) {
 	v.end()
 }
 
-// wrap3 turns the variadic method of an instruction into a function of three operands.
+// wrap3 converts an instruction's variadic method to a function of three operands.
 func wrap3(f func(...operand.Op)) func(a, b, dst operand.Op) {
 	return func(a, b, dst operand.Op) { f(a, b, dst) }
 }

@@ -32,7 +32,7 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 		case last == nil:
 			last = err
 			waiting(err)
-		case limited.Err() == nil: // at the limit the earlier error is more informative
+		case limited.Err() == nil: // when the limit is reached, the earlier error is more informative
 			last = err
 		}
 		select {
@@ -46,8 +46,8 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 	}
 }
 
-// Waiting returns a function for the parameter waiting of Ready. It reports through say why Ready waits for the server,
-// and how long at most.
+// Waiting returns a function for the parameter waiting of Ready. The returned function reports, through say, the reason
+// for the wait and the maximum duration of the wait.
 func (s *Server) Waiting(limit time.Duration, say func(string)) func(error) {
 	return func(why error) {
 		reason := why.Error()

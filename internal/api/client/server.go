@@ -82,7 +82,7 @@ func (s *Server) do(ctx context.Context, method, path string, body []byte) (*htt
 		req.Header.Set("Content-Type", "application/json")
 	}
 	once := *cmp.Or(s.HTTP, plain)
-	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // keys go to this server only
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // keys go only to this server
 	resp, err := once.Do(req)
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err

@@ -15,13 +15,13 @@ var (
 	errorLimit = 10 * time.Second // maximum time to read the body of a refusal
 )
 
-// watched is the body of a reply. It is closed when there is no progress for the duration limit.
+// watched is the body of a reply. The body is closed if there is no progress for the duration in limit.
 type watched struct {
 	io.ReadCloser
 	limit time.Duration
 	timer *time.Timer
 	late  atomic.Bool
-	reads bool // every read counts as progress; otherwise the caller calls progress
+	reads bool // whether every read counts as progress; if not, the caller calls progress
 }
 
 func watch(body io.ReadCloser, limit time.Duration, reads bool) *watched {

@@ -230,7 +230,7 @@ type ChatRequest struct {
 	Messages       []Message
 	Logprobs       bool
 	TopLogprobs    int
-	ContinueFinal  bool // continue the last message instead of answering it
+	ContinueFinal  bool // whether to continue the last message instead of answering it
 	TemplateKwargs map[string]json.RawMessage
 }
 

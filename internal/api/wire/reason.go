@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Reason returns the message of a short reply in one line: If the reply is JSON, it is the message in the field in
-// which SGLang, OpenAI, vLLM or FastAPI puts it. Otherwise it is the beginning of the text.
+// Reason returns the message of a short reply in one line. If the reply is JSON, the message is in the field in which
+// SGLang, OpenAI, vLLM or FastAPI puts it. Otherwise the message is the beginning of the text.
 func Reason(body []byte) string {
 	var e struct {
 		Message string          `json:"message"`

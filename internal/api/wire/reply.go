@@ -181,7 +181,7 @@ type Piece struct {
 	Created   int64
 	Index     int
 	Text      []byte
-	Role      bool // chat: this is the event that opens the message
+	Role      bool // chat: whether this is the event that opens the message
 	Logprobs  any  // *CompletionLogprobs or *ChatLogprobs; nil: null
 	Finish    string
 	Matched   json.RawMessage

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// begun holds the names of unfinished and temporary files and directories. For each name it has the function that
+// begun holds the names of unfinished and temporary files and directories. The value of each name is the function that
 // removes the file or directory.
 var begun = struct {
 	sync.Mutex
@@ -42,7 +42,7 @@ func TempDir(pattern string) (dir string, remove func(), err error) {
 	return dir, func() { _ = end(dir, func() error { return os.RemoveAll(dir) }) }, err
 }
 
-// Dir creates a directory, with its parents, for files to keep. Call done after the files are written: done removes the
+// Dir creates a directory and its parents, for files to keep. Call done after the files are written: done removes the
 // directory if it is empty and did not exist before.
 func Dir(path string) (done func(), err error) {
 	if _, err := os.Stat(path); err == nil {

@@ -33,8 +33,8 @@ func Lines(s string) string {
 	return strings.ReplaceAll(string(safe(nil, []byte(s), false)), "\n", "\n  ")
 }
 
-// JSON escapes the runes of a JSON text that could disrupt a terminal. Line ends and tabs stay unchanged: of the runes
-// that could disrupt a terminal, JSON allows only these outside strings, and Go's encoder escapes them within strings.
+// JSON escapes the runes of a JSON text that could disrupt a terminal. Line ends and tabs stay unchanged. They are the
+// only such runes that JSON allows outside strings. Within strings, Go's encoder escapes them.
 func JSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -29,8 +29,8 @@ type conn struct {
 	*net.TCPConn
 
 	mu      sync.Mutex
-	interim bool          // the client that sent the current request accepts interim replies
-	replied bool          // the reply to the current request has begun
+	interim bool          // whether the client that sent the current request accepts interim replies
+	replied bool          // whether the reply to the current request has begun
 	again   chan struct{} // closed and replaced when a read deadline in the past is set
 }
 
@@ -92,10 +92,10 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gone is called after a half-close. It waits until the client has closed the connection completely, and returns the
-// resulting error, or until the reader is stopped. A completely closed connection looks like a half-closed one until
-// something is sent to it; then it answers with a reset. So gone sends an interim reply. If the reply has already
-// begun, no interim reply is needed.
+// gone is called after a half-close. It waits until the reader is stopped or until the client has closed the connection
+// completely; in the second case it returns the resulting error. A completely closed connection looks like a
+// half-closed one until something is sent on it; the other end then answers with a reset. So gone sends an interim
+// reply. If the reply has already begun, no interim reply is needed.
 func (c *conn) gone(again chan struct{}) error {
 	raw, err := c.SyscallConn()
 	if err != nil {

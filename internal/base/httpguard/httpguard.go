@@ -56,8 +56,8 @@ type Front struct {
 	// unknown route.
 	Around func(path string, w http.ResponseWriter, r *http.Request, next http.HandlerFunc)
 
-	Insecure bool        // serve beyond loopback without a key
-	Public   atomic.Bool // the server listens beyond loopback
+	Insecure bool        // whether to serve beyond loopback without a key
+	Public   atomic.Bool // whether the server listens beyond loopback
 
 	bodies bodies // memory limits for the bodies of all clients
 }
@@ -110,8 +110,8 @@ func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// httpLog forwards net/http's messages. Each becomes an attribute of a constant message, because the messages mention
-// peers and so never repeat exactly.
+// httpLog forwards net/http's messages. Each message becomes an attribute of a constant message, because net/http's
+// messages mention peers and so never repeat exactly.
 type httpLog struct{ log *slog.Logger }
 
 func (h httpLog) Write(p []byte) (int, error) {

@@ -36,7 +36,7 @@ type Reader struct {
 	end  int
 
 	step  func(z *Reader, p []byte, o int) (int, error) // function that decodes the current state
-	final bool                                          // the block is the last one
+	final bool                                          // whether the block is the last one
 	left  int                                           // bytes not yet copied of a stored block or a match
 	dist  int                                           // distance of that match
 	err   error

@@ -138,8 +138,8 @@ func (s *Scanner) Str() []byte {
 	}
 }
 
-// Num reads a number and drops its fraction. It skips any other value, and a number of more than 15 digits, and returns
-// false.
+// Num reads a number and drops its fraction. If the value is not a number or has more than 15 digits, Num skips the
+// value and returns false.
 func (s *Scanner) Num() (int, bool) {
 	s.Peek()
 	at := s.i

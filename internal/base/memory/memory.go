@@ -83,8 +83,8 @@ func machine(root string) (most int64) {
 // look is the interval between checks of the memory in use. In that time a process allocates about ten megabytes.
 const look = 10 * time.Millisecond
 
-// share is the GOGC percentage, half of Go's default. It saves a third of the memory, and the additional collections
-// cost next to nothing because tables without pointers need no scan.
+// share is the GOGC percentage, half of Go's default. This value saves a third of the memory, and the additional
+// collections cost next to nothing because tables without pointers need no scan.
 const share = 50
 
 // Watch makes the garbage collector run more often, especially when the memory in use is near limit. If the memory in

@@ -107,7 +107,7 @@ func Mean[T Number](x []T) float64 {
 	return sum / float64(len(x))
 }
 
-// mid returns the middle of a and b, a ≤ b. It computes it in the same way as Quantile, so that Median and the
+// mid returns the middle of a and b, a ≤ b. The computation is the same as in Quantile, so that Median and the
 // 0.5-quantile agree to the last bit.
 func mid(a, b float64) float64 {
 	if a == b {

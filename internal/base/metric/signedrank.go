@@ -17,8 +17,8 @@ const (
 // 1963). lo and hi bound the centre with at least the given confidence level by the signed-rank test (Wilcoxon 1945).
 // If the sample is too small for the level, they are the smallest and largest value. In a sample of 12 or more values,
 // the values are first replaced by the means of consecutive blocks of about three values (at least 6 and at most 64
-// blocks). This evens out values that are long at the expense of their neighbours, such as step lengths. It also keeps
-// effects on every third value, which a median would ignore. The sample must not be empty.
+// blocks). Averaging evens out values, such as step lengths, that are long at the expense of their neighbours.
+// Averaging also keeps effects on every third value, which a median would ignore. The sample must not be empty.
 func PseudoMedian[T Number](x []T, level float64) (centre, lo, hi float64) {
 	var of []float64
 	blocks := len(x)

@@ -28,7 +28,7 @@ const (
 type Column struct {
 	Name     string
 	Type     Type
-	Optional bool // values may be NULL
+	Optional bool // whether values may be NULL
 	// Delta stores Int64 values as differences. It is meant for times and ids. All other columns use a dictionary per
 	// row group.
 	Delta bool

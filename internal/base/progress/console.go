@@ -17,12 +17,12 @@ import (
 // elsewhere. Its methods are safe for concurrent use.
 type Console struct {
 	W        io.Writer
-	Terminal bool   // W is a terminal, so progress may be drawn
-	Quiet    bool   // print only warnings
+	Terminal bool   // whether W is a terminal, so that progress may be drawn
+	Quiet    bool   // whether to print only warnings
 	Unread   func() // called from any goroutine when W no longer has a reader; may be nil
 
 	mu         sync.Mutex
-	drawn      bool       // a line of Steps is unfinished
+	drawn      bool       // whether a line of Steps is unfinished
 	view       *live.View // the view that Show started; nil: none
 	incomplete atomic.Bool
 }

@@ -1,6 +1,7 @@
-// Package runsort sorts data that consists of a few ascending runs, such as a row of a trace, which has the events of
-// several activities one after another, each activity in order of time. It merges the runs, which takes n·log₂ k
-// comparisons for n elements in k runs. The standard library's stable sort takes n·(log₂ n)².
+// Package runsort sorts data that consists of a few ascending runs, such as a row of a trace. A row holds the events of
+// several activities one after another, and the events of each activity are in order of time. The package merges the
+// runs, which takes n·log₂ k comparisons for n elements in k runs. The standard library's stable sort takes n·(log₂
+// n)².
 package runsort
 
 // Stable sorts list by less, which reports whether a must come before b. Equal elements keep their order. It allocates

@@ -17,11 +17,11 @@ type addedToken struct {
 	Special    bool   `json:"special"`
 }
 
-// matcher finds added tokens in a text. It finds the leftmost token and, at one position, the longest. It is a trie of
-// bytes.
+// matcher is a trie of bytes that finds added tokens in a text. It finds the leftmost token. If several tokens begin at
+// the same position, it finds the longest of them.
 type matcher struct {
 	nodes  []trieNode // nodes[0] is the root; empty: nothing to find
-	first  [256]bool  // bytes that begin a token
+	first  [256]bool  // whether each byte begins a token
 	only   byte       // first byte of all tokens, if they have the same first byte
 	single bool
 }

@@ -29,8 +29,8 @@ type Call struct{ Name, Arguments string }
 
 // ChatOptions are the rendering options of a request.
 type ChatOptions struct {
-	NoPrompt   bool   // do not open the assistant's turn at the end
-	NoThinking bool   // enable_thinking=false: the prompt for Qwen 3 contains an empty thought
+	NoPrompt   bool   // whether to leave out the opening of the assistant's turn at the end
+	NoThinking bool   // enable_thinking=false: whether the prompt for Qwen 3 contains an empty thought
 	Date       string // date in Llama 3.1's header; "": the template's default, "26 Jul 2024"
 }
 
@@ -39,8 +39,8 @@ type Chat struct {
 	family string
 	bos    string
 	system string // ChatML: default system message
-	opened bool   // Qwen 3 models that always think: the prompt opens the thought
-	tools  bool   // ChatML: renders tool calls and their results
+	opened bool   // whether the prompt opens the thought, as for Qwen 3 models that always think
+	tools  bool   // ChatML: whether to render tool calls and their results
 	note   string
 }
 

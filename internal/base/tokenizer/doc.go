@@ -1,7 +1,7 @@
 // Package tokenizer converts text to token ids and back. It reads the tokenizer.json of a Hugging Face model directory,
 // or the vocab.json and merges.txt of Qwen's models, for the byte-level BPE family: Llama 3, Qwen 2, Qwen 3, GPT-2 and
-// similar models. The main type is [Tokenizer]. [Load] reads a Tokenizer from files. [ByteLevel] returns one that needs
-// no files, and [Tokenizer.WriteDir] writes that one to files.
+// similar models. The main type is [Tokenizer]. [Load] reads a Tokenizer from files. [ByteLevel] returns a Tokenizer
+// that needs no files, and [Tokenizer.WriteDir] writes this Tokenizer to files.
 //
 // Encoding has five stages:
 //

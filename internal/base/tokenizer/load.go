@@ -45,7 +45,7 @@ func Load(path string) (*Tokenizer, error) {
 
 // namedToken is a token in tokenizer_config.json: a string, an object whose field content is the string, or null.
 type namedToken struct {
-	set  bool // the field is present in the file, even if it is null
+	set  bool // whether the field is present in the file, even if it is null
 	text string
 }
 

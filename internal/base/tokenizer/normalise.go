@@ -64,7 +64,7 @@ func normaliseByRune(form, apart norm.Form, s string) string {
 //     vowel signs and the compatibility letters of Hangul.
 //   - x/text leaves some characters after an invalid byte unchanged.
 func departs(s string) bool {
-	marks, beyond := 0, false // number of consecutive marks; whether one of them or their base is above U+FFFF
+	marks, beyond := 0, false // number of consecutive marks; whether one of these marks or their base is above U+FFFF
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
 			marks, beyond = 0, false

@@ -165,7 +165,7 @@ func (t *Tokenizer) addSteps(raw json.RawMessage, done *bool) error {
 		UseRegex       bool `json:"use_regex"`
 		// Digits
 		IndividualDigits bool `json:"individual_digits"`
-	}{UseRegex: true} // a file without the field is older than the field and means true
+	}{UseRegex: true} // an older file, which lacks the field, means true
 	if err := decode(raw, &p); err != nil {
 		return err
 	}

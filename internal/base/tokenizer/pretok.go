@@ -23,11 +23,11 @@ func (prefixSpace) cut(words []string, s string) []string {
 }
 
 // digits separates numeric characters from other text. If each is set, every numeric character is a word; otherwise
-// every run of them is.
+// every run of numeric characters is a word.
 type digits struct{ each bool }
 
 func (d digits) cut(words []string, s string) []string {
-	from, was := 0, false // s[from:i] is the current word; was: it consists of numeric characters
+	from, was := 0, false // s[from:i] is the current word; was is set if the word consists of numeric characters
 	for i := 0; i < len(s); {
 		c, n := at(s, i)
 		is := c == number
@@ -48,7 +48,7 @@ func (d digits) cut(words []string, s string) []string {
 type split struct {
 	re     *regexp2.Regexp
 	how    string // Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext
-	invert bool   // swap matches and gaps
+	invert bool   // whether to swap matches and gaps
 }
 
 // span is a byte range of a text.

@@ -18,7 +18,7 @@ func scan(text string) token.Tokens { return lexer.Tokenize(text) }
 type builder struct {
 	anchors  map[string]*Node
 	nodes    int
-	full     bool // a limit is exceeded, so the rest is not read
+	full     bool // whether a limit is exceeded; the rest is then not read
 	problems []Problem
 }
 

@@ -30,7 +30,7 @@ type Node struct {
 	Line, Column int
 	Kind         Kind
 	Source       string // text of a scalar as written, without quotes
-	Quoted       bool   // the scalar is explicitly a text: quoted, or a block
+	Quoted       bool   // whether the scalar is explicitly a text: quoted, or a block
 	Bool         bool
 	Int          int64
 	Float        float64 // also set for an Int

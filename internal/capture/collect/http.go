@@ -27,8 +27,8 @@ type HTTP struct {
 	Patience time.Duration // timeout of a listing; default 1 min
 
 	listed atomic.Pointer[wire.ProfileWindow] // reply to the last List
-	// number of files in that reply whose names are not allowed, see plainName
-	unfit  atomic.Int64
+	// unfit is the number of files in that reply whose names are not allowed, see plainName.
+	unfit atomic.Int64
 }
 
 // Limits that no valid window exceeds. If a server claims more, the reply is wrong and the files would fill the disk.

@@ -111,7 +111,8 @@ func Between(a, b *Sample) *Live {
 	over := b.At.Sub(a.At)
 	l := &Live{At: b.At, Over: over, Restarted: restarted(a, b)}
 	seconds := over.Seconds()
-	// if false, the server restarted, the clock was set back, or both samples have the same time
+	// The samples cannot be compared if the server restarted, the clock was set back, or both samples have the same
+	// time.
 	compares := !l.Restarted && seconds > 0
 	rate := func(from, to float64) float64 {
 		if !compares {

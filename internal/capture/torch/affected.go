@@ -60,7 +60,7 @@ func (m *member) guardFiles(ctx context.Context) {
 	}
 	m.untilStart(ctx)
 	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
-		// an external profiler writes to another directory: the end cannot be detected, so the window counts as open
+		// An external profiler writes to another directory. The end cannot be detected, so the window counts as open.
 		return
 	}
 	w := &watch{m: m, src: m.src, expected: m.expected(), seen: map[string]*seen{}, changed: time.Now()}

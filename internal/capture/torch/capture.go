@@ -87,10 +87,10 @@ type Options struct {
 	Client  *http.Client      // nil: the client of package client
 	Fetch   *collect.Template // reads the servers' files through a command
 	Timeout time.Duration     // a window that is still open after this time is closed; default 5 min
-	// files that have not arrived this long after the last change count as missing; default 60 s
-	Stall   time.Duration
-	Idle    time.Duration     // a server without steps for this time counts as idle; default 5 s
-	Probe   bool              // send tiny requests to cause steps
+	// Stall is the time after the last change at which files that have not arrived count as missing; default 60 s.
+	Stall time.Duration
+	Idle  time.Duration // a server without steps for this time counts as idle; default 5 s
+	Probe bool          // send tiny requests to cause steps
 	// Wait is the time that Arm waits for load on an idle server before Arm fails. 0: Arm arms the profiler at once,
 	// with a warning.
 	Wait time.Duration
@@ -102,14 +102,15 @@ type Options struct {
 	Pace time.Duration
 	// Sessions is a private directory of the user in which open windows are recorded (see opened); "": open windows are
 	// not recorded.
-	Sessions   string
-	Progress   *Progress         // receives the progress of each server; nil: none
-	NoMerge    bool              // do not merge the ranks' files
-	Log        func(line string) // logs progress; called from any goroutine
-	Now        func() time.Time
-	firstWait  time.Duration // first interval between listings of the files; grows to maxWait
-	mostIdle   time.Duration // maximum time of a window without work; default idleMost
-	// idle time after which the traces of a replica without requests are no longer awaited; default replicaIdle
+	Sessions  string
+	Progress  *Progress         // receives the progress of each server; nil: none
+	NoMerge   bool              // do not merge the ranks' files
+	Log       func(line string) // logs progress; called from any goroutine
+	Now       func() time.Time
+	firstWait time.Duration // first interval between listings of the files; grows to maxWait
+	mostIdle  time.Duration // maximum time of a window without work; default idleMost
+	// loneliness is the idle time after which the traces of a replica without requests are no longer awaited; default
+	// replicaIdle.
 	loneliness time.Duration
 	slow       time.Duration // delay until an unanswered stop is reported
 }
@@ -150,18 +151,19 @@ func (s *Session) several() bool { return len(s.members)+len(s.down) > 1 }
 // member is a server of a session.
 type member struct {
 	Target
-	front     string // URL of the server's router; "": none
-	via       string // route of the router that forwards to this server; "": the server is reached directly
-	w         Window
-	o         *Options
-	kind      Kind
-	picture   bool // the window is one request to a diffusion server
-	info      Info
-	raw       []byte          // /server_info without secrets
-	dir       string          // directory of the server's files, on the server
-	// files that were in the directory before the window: vLLM has one directory for all windows
+	front   string // URL of the server's router; "": none
+	via     string // route of the router that forwards to this server; "": the server is reached directly
+	w       Window
+	o       *Options
+	kind    Kind
+	picture bool // the window is one request to a diffusion server
+	info    Info
+	raw     []byte // /server_info without secrets
+	dir     string // directory of the server's files, on the server
+	// before holds the files that were in the directory before the window, because vLLM has one directory for all
+	// windows.
 	before    map[string]bool
-	steps     float64         // vLLM's count of steps at the start
+	steps     float64 // vLLM's count of steps at the start
 	hasSteps  bool
 	forwards  float64          // count of forward steps before the window; below 0: not counted
 	mayRecord bool             // a window was started and is not known to have ended

@@ -42,9 +42,9 @@ type ServerResult struct {
 	Missing []string `json:"missing"`          // ranks and stages without a complete trace
 	Broken  []string `json:"broken"`           // incomplete files, with the reason
 	Notes   []string `json:"notes"`
-	// reason why there is no file; also set for workers of a router that were down
-	Problem string   `json:"problem,omitempty"`
-	Idle    bool     `json:"idle,omitempty"`    // no step ran within the time limit
+	// Problem is the reason why there is no file. It is also set for workers of a router that were down.
+	Problem string `json:"problem,omitempty"`
+	Idle    bool   `json:"idle,omitempty"` // no step ran within the time limit
 	// IdleRanks are the ranks of data-parallel replicas that had no requests while other replicas ran steps.
 	IdleRanks []string `json:"idle_ranks,omitempty"`
 	Steps     *Steps   `json:"steps,omitempty"` // nil: no number of steps was requested

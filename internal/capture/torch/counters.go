@@ -21,8 +21,8 @@ const (
 	counterLook  = 100 * time.Millisecond // interval between reads
 	counterSteps = 8                      // minimum steps in a stretch
 	counterMany  = 7                      // number of stretches without prefill that suffice
-	// number of reads after which measuring ends if the server generates no tokens
-	counterIdle  = 3
+	// counterIdle is the number of reads after which measuring ends if the server generates no tokens.
+	counterIdle = 3
 )
 
 // counterState is the result of one read of the counters.

@@ -118,7 +118,7 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	}
 	m.picture = true
 	m.count(ctx, &r)
-	// the deviation is not due to SGLang's counting
+	// If as many steps were recorded as the server was told, the deviation is not due to SGLang's counting.
 	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told {
 		s.Why = ""
 	}

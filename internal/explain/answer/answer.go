@@ -80,11 +80,11 @@ const (
 	highShare   = 0.03
 	mediumShare = 0.01
 	raiseShare  = 0.05
-	hostShare   = 0.10 // minimum for high severity of late hosts, since hosts differ by nature
+	hostShare   = 0.10 // replaces highShare for late hosts, since hosts differ by nature
 )
 
 // weigh adjusts the severity of a finding to its worth. A bound cannot be reached, so its worth can only lower the
-// severity. If there are too few steps, the severity stays.
+// severity. If there are too few steps, weigh leaves the severity unchanged.
 func weigh(f *result.Finding) {
 	w := &f.Worth
 	most := "high"
@@ -108,7 +108,7 @@ func weigh(f *result.Finding) {
 }
 
 // titled returns the title of a late rank, in which the worth precedes the wait of the other ranks. The worth matters
-// more, since the others may wait in steps that would take as long without the late rank.
+// more, since the other ranks may wait in steps that would take as long without the late rank.
 func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	w := &f.Worth
 	switch {
@@ -120,7 +120,8 @@ func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	return title
 }
 
-// total returns the total cost, in ns, of a finding over all its steps. It uses the worth if that is known.
+// total returns the total cost, in ns, of a finding over all its steps. total uses the worth of the finding if the
+// worth is known.
 func total(rep *result.Report, f *result.Finding) int64 {
 	if f.Worth.Known {
 		return f.Worth.Gain() * stepsIn(rep, f)
@@ -142,7 +143,7 @@ func stepsIn(rep *result.Report, f *result.Finding) int64 {
 }
 
 // verdict returns the verdict: the fault of a rank, a link or some steps, and the bound of all steps. If there is
-// neither, the verdict states how certain that is.
+// neither a fault nor a bound, the verdict states how certain their absence is.
 func verdict(rep *result.Report) fact.Fact {
 	var first [lack + 1]*result.Finding
 	for i := range rep.Findings {
@@ -242,7 +243,7 @@ func reaches(f *result.Finding) bool {
 	return f.Worth.Known && f.Worth.AtMost && f.Worth.Without < f.Worth.Step
 }
 
-// bigger reports whether removing bound gains more, over all its steps, than fixing f alone.
+// bigger reports whether removing bound gains more, over all steps of bound, than fixing f gains over all steps of f.
 func bigger(rep *result.Report, bound, f *result.Finding) bool {
 	costs := f.CostNSPerStep
 	if f.Worth.Known {

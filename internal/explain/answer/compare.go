@@ -14,9 +14,9 @@ import (
 // leastEffect is the share of a step below which a change of kernels, or of a part of the step, is not a cause.
 const leastEffect = 0.01
 
-// Causes pairs the findings of two captures. A finding that only one capture has may be the cause of a change. A
-// finding of both captures may be a cause if its cost differs, and if the figure that it affects has certainly changed.
-// rankA and rankB, if set, are the ranks compared. Only findings about these ranks count.
+// Causes pairs the findings of two captures. A finding of only one capture may be the cause of a change. A finding of
+// both captures may be a cause if its cost differs between the captures, and if the figure that the finding affects has
+// certainly changed. rankA and rankB, if set, are the ranks compared. Only findings about these ranks count.
 func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 	if c.Refused {
 		return
@@ -83,7 +83,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 		x.B = costs
 	} else {
 		x.A, way = costs, -1
-		x.Next, x.Guide = nil, "" // a cause that is gone needs no action
+		x.Next, x.Guide = nil, "" // a cause that B no longer has needs no action
 	}
 	if len(f.Names) == 1 && f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) {
 		x.Rank, x.Work = f.Names[0], f.Cause == result.CauseWork
@@ -110,7 +110,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 }
 
 // seen returns the smallest lateness, in ns, at which rep would show a finding like f. ok is false if rep would not
-// show it at any lateness.
+// show such a finding at any lateness.
 func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	for i := range rep.Chance.Seen {
 		if s := &rep.Chance.Seen[i]; (f.Worth.Kind == "" || s.Kind == f.Worth.Kind) && s.Least > 0 && s.NS > 0 {
@@ -195,8 +195,8 @@ const (
 )
 
 // explains reports whether a change by the given amount explains the change of steps of a kind ("": any kind). Of the
-// rows that have certainly changed, it takes the row with the largest total change. The amount must have the same
-// direction and be at least the share least of that row's change.
+// rows that have certainly changed, explains takes the row with the largest total change. The amount must have the same
+// direction as that row's change. It must also be at least the share least of that change.
 func explains(c *result.Comparison, kind string, by, least float64) bool {
 	var moved, most float64
 	for _, d := range lengths(c) {
@@ -281,7 +281,7 @@ func kernels(c *result.Comparison) {
 }
 
 // partGuides lists the parts of steps that may be causes, with the guide for each. kernels takes precedence over
-// compute because it is more specific.
+// compute because kernels are more specific.
 var partGuides = map[string]string{"compute": slowGuide, "exposed_comm": slowGuide, "host_gap": hostGuide}
 
 // parts adds the parts of steps that certainly changed, unless findings or kernels explain the change.
@@ -393,8 +393,8 @@ func reason(x *result.Cause) fact.Fact {
 	return x.Text
 }
 
-// because returns the reason for a change. If a rank runs more or fewer kernels than in A, it returns only their
-// number.
+// because returns the reason for a change. If a rank runs more kernels than in A, or fewer, because returns only the
+// difference in the number of kernels.
 func because(x *result.Cause) fact.Fact {
 	if more := math.Round(x.CountB - x.CountA); x.Rank != "" && x.Work && x.CountA > 0 && x.CountB > 0 && len(x.Kernels) > 0 {
 		switch {

@@ -26,7 +26,8 @@ type Comparison struct {
 	Stages []Row   `json:"stages"`
 	// Rest is the time outside all stages.
 	Rest Row `json:"between_stages"`
-	// Steps has one row for the first denoising step, one for the median of the others, and one for each of the others.
+	// Steps has one row for the first denoising step, one row for the median of the other denoising steps, and one row
+	// for each of the other denoising steps.
 	Steps  []Row    `json:"denoising_steps"`
 	Memory []Memory `json:"memory"`
 	Unlike []Unlike `json:"unlike"`
@@ -257,8 +258,8 @@ func (v *Value) against(base float64, a, b []float64) {
 }
 
 // judge sets the verdicts of the rows of one table. Rows for which causing returns true explain a proven change of the
-// total time. They are tested individually, since that change must have some cause. Some of the other rows would differ
-// by chance, so the p-values of these rows are adjusted.
+// total time. Each of these rows is tested individually, since that change must have some cause. Some of the other rows
+// would differ by chance, so the p-values of the other rows are adjusted.
 func judge(rows []*Row, status func(a, b float64) string, causing func(r *Row, side int) bool) {
 	var p []float64
 	var tested []*Value

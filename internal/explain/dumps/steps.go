@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// SlowStep is a denoising step that took much longer than the other steps of one side, although the same step was not
-// slow on the side with which it is compared.
+// SlowStep is a denoising step that took much longer than the other steps of one side. The same step was not slow on
+// the side with which this side is compared.
 type SlowStep struct {
 	Side   int     `json:"side"`
 	Step   int     `json:"step"`
@@ -19,9 +19,9 @@ type SlowStep struct {
 	Others float64 `json:"others_ms"` // median of the steps after the first
 }
 
-// A step is slow if there are at least leastOthers other steps, if its time exceeds standsOut times the median of these
-// other steps, and if the excess over that median is more than scatters times their spread and at least the share costs
-// of the total time.
+// A step is slow if there are at least leastOthers other steps and if its time is far above the median of these other
+// steps. The time must exceed standsOut times the median. The excess over the median must be more than scatters times
+// the spread of the other steps. The excess must also be at least the share costs of the total time.
 const (
 	standsOut   = 1.5
 	leastOthers = 3
@@ -115,8 +115,8 @@ func (c *Comparison) others(side int) (median, spread float64, ok bool) {
 	return median, metric.MAD(v), median > 0
 }
 
-// everywhere reports whether the step is, or may be, as slow on a side with which the given side is compared. If so,
-// the step is slow by the nature of the model or by chance.
+// everywhere reports whether the step is, or may be, as slow on a side with which the given side is compared. Such a
+// step is slow by the nature of the model or by chance.
 func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 	for other := range c.Sides {
 		if other == side || side > 0 && other > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// Unlike is a difference between the requests of the sides, so that the times are for different work.
+// Unlike is a difference between the requests of the sides. It means that the times are for different work.
 type Unlike struct {
 	What   string     `json:"what"`   // model, prompt, size, denoising steps
 	Values [][]string `json:"values"` // values of each side; empty: unknown

@@ -120,8 +120,8 @@ var ErrNothing = errors.New("nothing could be read")
 // errStream is returned for a format that cannot be written sequentially.
 var errStream = errors.New("a SQLite database cannot be written to a stream: give a file with -o")
 
-// sink writes one format. rank is called for each rank, followed by close. close also completes the table after an
-// error.
+// sink writes one format. rank is called once for each rank, and then close is called. close also completes the table
+// after an error.
 type sink interface {
 	rank(ctx context.Context, r *rank) error
 	close(ctx context.Context, res *Result) error

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rank is one trace, with the data besides the spans that the rows of the table need.
+// rank is one trace, with the data that the rows of the table need in addition to the spans.
 type rank struct {
 	t        *trace.Trace
 	label    string

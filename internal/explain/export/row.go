@@ -126,7 +126,7 @@ func nonzero[T int32 | int64](n *T) *T {
 	return n
 }
 
-// fill sets row to the row of span i. The pointers in row refer to data of the rank, which must therefore outlive row.
+// fill sets row to the row of span i. The pointers in row refer to data of the rank, so the rank must outlive row.
 func (r *rank) fill(row *Row, i int) {
 	t := r.t
 	s := &t.Spans[i]

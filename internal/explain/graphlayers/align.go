@@ -137,8 +137,8 @@ func (f *finder) nearest(u *unit) []*reference {
 }
 
 // align finds the best alignments of two sequences of ops. The place of an op is known if the op is in the same layer
-// in all best alignments. The place of unmatched ops between two ops with known places is known if the reference has
-// only one layer between these places.
+// in all best alignments. The place of unmatched ops between two ops with known places is also known, provided that the
+// reference has only one layer between these two places.
 func align(ops []op, ref *reference) *found {
 	n, m := len(ops), len(ref.ops)
 	out := &found{known: make([]bool, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
@@ -156,7 +156,7 @@ func align(ops []op, ref *reference) *found {
 		return 0
 	}
 	// ahead[i][j] is the best score of the first i ops of the unit and the first j ops of the reference. rest[i][j] is
-	// the best score of the remaining ops of both.
+	// the best score of the remaining ops of the unit and the reference.
 	w := m + 1
 	ahead, rest := make([]uint16, (n+1)*w), make([]uint16, (n+1)*w)
 	for i := range n {
@@ -255,7 +255,7 @@ func (r *reference) around(from, to int) (at int32, ok bool) {
 	return at, ok
 }
 
-// inside reports whether range at is nested in range of, or equal to it.
+// inside reports whether the range with index at is the range with index of, or is nested in that range.
 func (r *reference) inside(at, of int32) bool {
 	for ; at >= 0 && at != of; at = r.rank.Ranges[at].Parent {
 	}

@@ -2,13 +2,13 @@
 // host do not show the layers of its kernels.
 //
 // Kernels that were launched individually, in another window of the same server or elsewhere in this window, have known
-// layers. The kernels of a replay are aligned with these kernels by name and grid (align.go). If there are none, a
-// repeating sequence of kernels is taken for a layer if its end is unambiguous (motif.go). A node of a graph is in the
-// same layer in all replays.
+// layers. The kernels of a replay are aligned with these kernels by name and grid (align.go). If there are no such
+// kernels, a repeating sequence of kernels is taken for a layer, provided that the end of the sequence is unambiguous
+// (motif.go). A node of a graph is in the same layer in all replays.
 //
 // Kernels with an uncertain layer stay unassigned. If more than a twentieth of the kernels in steps of one kind are
-// uncertain, all kernels in steps of that kind stay unassigned, because a part of a layer's time would be mistaken for
-// all of it.
+// uncertain, all kernels in steps of that kind stay unassigned. Otherwise, a part of a layer's time would be mistaken
+// for the whole time of the layer.
 package graphlayers
 
 import (

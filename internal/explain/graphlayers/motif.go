@@ -17,7 +17,7 @@ const leastLayers = 3
 // because it normalises the output of the embedding, whereas the norms of other layers also add a residual.
 //
 // The first layer begins with the first norm of a forward pass; no matrix product precedes that norm. One more norm
-// follows the last layer. Except for the norm at its beginning, each layer but the first must equal another layer.
+// follows the last layer. Each layer except the first must equal another layer, apart from the norm at the beginning.
 // Elementwise kernels directly before a layer's norm may be the end of the previous layer or the beginning of this one,
 // since servers do both.
 func motif(ops []op) *found {
@@ -86,7 +86,7 @@ func (f *found) refuse(why fact.Fact) *found {
 // product reports whether a class is a matrix product.
 func product(c kernel.Class) bool { return c == kernel.GEMM || c == kernel.MoEGEMM }
 
-// attentions returns the index of the first kernel of each attention, which is the first attention kernel after a
+// attentions returns the indices of the kernels that begin an attention: each is the first attention kernel after a
 // matrix product.
 func attentions(ops []op, from int) (out []int) {
 	fresh := true

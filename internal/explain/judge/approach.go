@@ -57,7 +57,7 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			idle := o.Start - cursor
 			var host int64
 			if o.Call >= 0 {
-				// If an op that was launched earlier has not begun either, the device was not free.
+				// If another op that was launched earlier has not begun yet, the device was not free.
 				host = min(idle, max(0, a.earliest[i-start]-cursor))
 			}
 			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
@@ -159,7 +159,7 @@ func (a *approach) against(b *approach, l *lateness) {
 	}
 }
 
-// part divides the sums of a key into the share of n ops and the rest.
+// part splits the sums of a key into the share that belongs to n ops, and the rest.
 func (k approachKey) part(n int64) (p, rest approachKey) {
 	if k.count == 0 || n >= k.count {
 		return k, approachKey{key: k.key, name: k.name}
@@ -211,9 +211,10 @@ func (l *lateness) queue(ns int64) {
 	l.excess[byDevice] += ns
 }
 
-// divideUntold divides idle time before ops with unrecorded launches between host and device. It uses the ratio of
-// these two causes in the remaining idle time of the step, if there is at least as much of it. Otherwise it uses the
-// ratio over all steps, if one of the causes prevails clearly. Failing that, the cause stays unknown.
+// divideUntold divides idle time before ops with unrecorded launches between host and device. If the remaining idle
+// time of the step is at least as long, divideUntold uses the ratio of the two causes in that time. Otherwise, it uses
+// the ratio over all steps, provided that one of the causes clearly prevails. If neither ratio is usable, the cause
+// stays unknown.
 func divideUntold(late []lateness) {
 	var host, queued, untold int64
 	for i := range late {

@@ -12,8 +12,8 @@ var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced
 
 // balanced returns the finding that no rank is late, and the measure by which this was found.
 func balanced(c *capture) []result.Finding {
-	// If findings were held back, it is not proven that no rank is late. The same is true if ranks wait because work is
-	// spread unevenly, even if no cause was found.
+	// If findings were held back, it is not proven that no rank is late. It is not proven either if ranks wait because
+	// work is spread unevenly, even if no cause was found.
 	if c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.rep.Balance, func(b result.BalanceRow) bool { return felt(&b) }) || slices.ContainsFunc(c.found, func(f result.Finding) bool {
 		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.UnevenAttention || f.Kind == result.UnevenExperts || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
 	}) {
@@ -61,7 +61,8 @@ func balanced(c *capture) []result.Finding {
 	return []result.Finding{f}
 }
 
-// unequal reports which rank gets at least twice as much input as the others, although they do not wait for it.
+// unequal reports which rank gets at least twice as much input as the other ranks, although the other ranks do not wait
+// for this rank.
 func (c *capture) unequal() (out []result.Evidence) {
 	steps := make([]int, c.Steps)
 	for n := range steps {

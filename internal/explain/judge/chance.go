@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// holdBack drops the findings on late ranks that chance explains, so that of the remaining tested findings a share of
-// at most falseShare is false. Findings that cannot be tested stay. They get low severity, unless the rank runs more
+// holdBack drops the findings on late ranks that chance explains, so that at most the share falseShare of the remaining
+// tested findings is false. Findings that cannot be tested are kept. They get low severity, unless the rank runs more
 // kernels than the other ranks.
 func (c *capture) holdBack(found []result.Finding) (kept []result.Finding) {
 	o := &c.rep.Chance

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A cold start becomes a finding if it costs at least coldLeast, and at least coldShare of a usual step. It happens
-// only once, so other ranks wait only in that step.
+// A cold start becomes a finding if it costs at least coldLeast, and at least coldShare of a usual step. A cold start
+// happens only once, so other ranks wait only in the step in which it happens.
 const (
 	coldLeast      = 1_000_000 // ns
 	coldShare      = 0.1
@@ -77,8 +77,8 @@ func coldStarts(c *capture) (out []result.Finding) {
 	return out[:min(len(out), coldMost)]
 }
 
-// without returns the length of the step less its cold starts. This is the reference if the step is the only one of its
-// kind. It is infinite if the cold starts precede the step.
+// without returns the length of the step minus the time of its cold starts. This difference is the reference if the
+// step is the only one of its kind. The result is infinite if the cold starts precede the step.
 func (s *coldStep) without() float64 {
 	if rest := s.rank.Period(int(s.most.Step)) - s.cost; rest > 0 && s.most.Start >= s.rank.Steps[s.most.Step].Start {
 		return float64(rest)
@@ -166,7 +166,8 @@ func moreOf(n int) (f fact.Fact) {
 }
 
 // coldOf returns the finding of a cold start that explains most of a step's excess. The cold start is in the step, or
-// before the next step: its time then belongs to the device time of this step.
+// between this step and the next step. In the second case, the time of the cold start belongs to the device time of
+// this step.
 func coldOf(found []result.Finding, step int, excess float64) *result.Finding {
 	for i := range found {
 		if f := &found[i]; f.Kind == result.ColdStart && (f.FirstStep == step || f.FirstStep == step+1) && 2*float64(f.CostNSPerStep) > excess {

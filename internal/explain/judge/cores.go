@@ -8,9 +8,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// lackCores replaces the findings that software devices wait for a core by one finding about the machine, since it is
-// chance which rank has to wait. The finding absorbs other findings that blame hosts or devices for at most twice its
-// cost, because the threads of these ranks lack cores, too. It applies only if all ranks are on one host.
+// lackCores replaces the findings that software devices wait for a core by one finding about the machine, because
+// chance decides which rank has to wait. The new finding absorbs findings that blame hosts or devices, because the
+// threads of these ranks lack cores, too. It absorbs only findings that cost at most twice as much as the new finding.
+// lackCores changes nothing unless all ranks are on one host.
 func lackCores(c *capture, found []result.Finding) []result.Finding {
 	for _, r := range c.Ranks {
 		if r.Source.Host != c.Ranks[0].Source.Host {

@@ -163,7 +163,7 @@ func dataFindings(c *capture) (out []result.Finding) {
 			add(of.severity, id("data-rule", of.words), fact.Of("data-rule."+of.words))
 		}
 	}
-	if len(c.Ranks) == 1 && c.rep.Uncut() { // data-steps reports it if there are more ranks
+	if len(c.Ranks) == 1 && c.rep.Uncut() { // with more ranks, data-steps reports this
 		add("info", "data-rule", fact.Of("data-rule.none"))
 	}
 	l := &c.rep.CPU.Launch
@@ -235,7 +235,7 @@ func askedSteps(c *capture) (none fact.Fact) {
 			recorded, why = n-1, fact.Of("asked_after", "name", last.Name)
 		case n <= asked:
 			why = fact.Of("asked_perhaps", "name", last.Name)
-		case n > asked+1: // no known release does this
+		case n > asked+1: // no known release runs more than one additional step
 			continue
 		}
 		return fact.Of("data-asked", "asked", asked, "recorded", recorded, "why", why)

@@ -10,8 +10,8 @@ import (
 )
 
 // This file computes the smallest lateness that a capture can show, on the assumption that one rank is late to one
-// collective of each step. The other ranks wait only if this rank arrives after them. Lateness is shown if the wait
-// exceeds the limit in so many more steps than not that chance can be excluded.
+// collective of each step. The other ranks wait only if this rank arrives after them. The capture shows the lateness if
+// the steps in which the wait exceeds the limit outnumber the other steps by enough to exclude chance.
 
 // detectable returns, for each kind of steps of a domain, the smallest lateness that would have been found whichever
 // rank had been late.
@@ -60,8 +60,8 @@ func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 	return out
 }
 
-// leastTold returns the minimum number of late steps, out of steps, to exclude chance. It returns 0 if even all of them
-// are too few.
+// leastTold returns the minimum number of late steps that excludes chance. The argument steps is the number of all
+// steps. It returns 0 if even lateness in all steps would not exclude chance.
 func (d *Domain) leastTold(steps int) int {
 	blocks := 2
 	for !tellable(len(d.Ranks), 1, blocks) {
@@ -73,8 +73,8 @@ func (d *Domain) leastTold(steps int) int {
 	return 0
 }
 
-// needs returns, by rank and step, how much later than it did the rank would have to arrive at a usual collective of
-// the step for the others to wait longer than the limit, in ns. 0: unknown.
+// needs returns, by rank and step, the delay in ns that would make the other ranks wait longer than the limit. The rank
+// would have to arrive at a usual collective of the step that much later than in the recording. 0: unknown.
 func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	by := make([]map[int][]int64, len(d.Ranks))
 	for i := range by {
@@ -82,7 +82,8 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	}
 	for k := range d.Matches {
 		m := &d.Matches[k]
-		// In small groups, only few ranks wait. All other ranks wait soon after in a larger group.
+		// In a small group, only a few ranks wait. All other ranks wait soon afterwards, in a collective of a larger
+		// group.
 		if m.First || !m.Possible() || len(m.At) < len(d.Ranks) {
 			continue
 		}
@@ -103,8 +104,8 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 			if d.Ranks[i].NoCore != nil {
 				floor, share = softDevice, 1.0/softShare
 			}
-			// The other ranks wait only if this rank arrives after them, and the lateness also lengthens the step, of
-			// which the limit is a share.
+			// The other ranks wait only if this rank arrives after them. The limit is a share of the step, and the
+			// lateness also lengthens the step.
 			usual := metric.MedianInPlace(early)
 			out[i][n] = int64(max(floor+usual, (share*float64(a.StepPeriod(n))+usual)/(1-share))) + 1
 		}

@@ -133,7 +133,8 @@ func excessEvidence(late []lateness, s []int) []result.Evidence {
 	return []result.Evidence{proof("ns", total, 0, fact.Of("excess", "parts", parts))}
 }
 
-// perStep returns the median of a figure over the steps s for rank i, and the same for the median of its peers.
+// perStep returns the median of a figure over the steps s for rank i, and the median over the same steps for all other
+// ranks together.
 func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (mine, peers float64) {
 	var own, others []float64
 	for _, n := range s {

@@ -86,9 +86,10 @@ func workBySteps(r *match.Rank, steps int) []*approach {
 	return out
 }
 
-// divideIdle divides the idle time due to a late host between work and host. For this it compares the host time from
-// launch to launch in the step on the late rank and on its most frequent reference. The excess of launches that only
-// the late rank has counts as work; the excess of launches that both ranks have counts as host.
+// divideIdle divides the idle time due to a late host between work and host. For this, divideIdle compares the late
+// rank with its most frequent reference rank: it compares their host times from launch to launch in the step. The
+// excess of launches that only the late rank has counts as work; the excess of launches that both ranks have counts as
+// host.
 func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 	if l.idle <= 0 || len(l.refs) == 0 {
 		l.excess[byHost] += l.idle

@@ -32,7 +32,7 @@ type rule struct {
 // rules holds all rules. Later rules see the findings of earlier rules.
 var rules = slices.Concat(lateRules, unevenRules, commonRules, coldRules, slowRules, stageRules, layerRules, dataRules, balancedRules)
 
-// Finds lists the prefixes of the IDs of all findings. Each has its wording in package report and a line in
+// Finds lists the prefixes of the IDs of all findings. Each prefix has a wording in package report and a line in
 // docs/metrics.md.
 var Finds = finds()
 

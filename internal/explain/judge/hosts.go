@@ -11,12 +11,13 @@ import (
 
 // This file handles hosts that wait for other hosts. A host that is late to a host collective makes the other hosts
 // wait. All hosts launch together afterwards, so device collectives do not show which host was late. Therefore the wait
-// in host collectives counts as well. It counts as far as the launching thread of the late host took longer since the
-// previous host collective than the launching thread of the rank with the median arrival. Waits are excluded from this
-// time: if the thread waited for its own device, the device is at fault, and device collectives show that.
+// in host collectives counts as well. The wait counts up to the time by which the launching thread of the late host was
+// slower than the launching thread of the rank with the median arrival. Both are timed from the previous host
+// collective. Waits are excluded from this time: if the thread waited for its own device, the device is at fault, and
+// device collectives show that.
 //
 // Hosts differ by design. The first rank of a group receives requests before it broadcasts them, so a wait for that
-// rank in a broadcast proves nothing (waits of up to 45 % of a step were seen). A wait for any other rank counts if it
+// rank in a broadcast proves nothing. Waits of up to 45 % of a step were seen. A wait for any other rank counts if it
 // exceeds a quarter of a step. No wait counts if Python stacks were recorded, which slow hosts.
 
 // hostWaitShare is the minimum wait for a host that counts, as a share of a step.
@@ -50,8 +51,8 @@ func lateHosts(a *match.Aligned, d *Domain, found []result.Finding) (out []resul
 	return out
 }
 
-// blameHosts adds the cost of late hosts in host collectives to the lateness of ranks, if it exceeds the cost of the
-// rank in device collectives.
+// blameHosts adds the cost of late hosts in host collectives to the lateness of ranks. It adds a cost only where the
+// cost exceeds that of the rank in device collectives.
 func (d *Domain) blameHosts(a *match.Aligned) {
 	if slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return r.Stacks }) {
 		return
@@ -96,8 +97,8 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 	}
 }
 
-// latestHost returns the index of the part for which the others wait, the index of the part with the median arrival,
-// and the average wait of the domain's other ranks. late is -1 if no part waits.
+// latestHost returns the index of the part for which the other parts wait, the index of the part with the median
+// arrival, and the average wait of the domain's other ranks. late is -1 if no part waits.
 func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 	late = -1
 	var sum int64

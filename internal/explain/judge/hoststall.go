@@ -22,9 +22,10 @@ type standstills struct {
 }
 
 // standsStill returns the stalls of a rank's host and subtracts their cost from split. It returns nil if there are too
-// few. If a thread may only have been waiting, the gap counts as a stall only if other ranks waited for this rank about
-// as long, in addition to their waits for certain stalls. (A thread that waits for another rank is late together with
-// that rank, so the other rank does not wait for it.) host holds the runs in which the host is late, including stalls.
+// few stalls. If a thread may only have been waiting, the gap counts as a stall only if other ranks waited for this
+// rank about as long, in addition to their waits for certain stalls. A thread that waits for another rank is late
+// together with that rank, so the other rank does not wait for this thread. host holds the runs in which the host is
+// late, including stalls.
 func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []lateRun) *standstills {
 	r, s := d.Ranks[i], &standstills{}
 	left := map[int]int64{} // wait of the other ranks that stalls do not yet explain, by step
@@ -81,8 +82,8 @@ func times(list []prep.Still) (n int) {
 }
 
 // stillBeside returns the number of stalls of other ranks that are half to twice as long as the stalls in list. It
-// leaves out stalls that overlap those in list, since one of the ranks may be waiting for the other. It counts certain
-// stalls and, if unsure is set, also other stalls that pass the test of standsStill.
+// leaves out stalls that overlap those in list, since in such a case one of the two ranks may be waiting for the other.
+// It counts certain stalls and, if unsure is set, also other stalls that pass the test of standsStill.
 func (d *Domain) stillBeside(i int, list []prep.Still, begin, end int, unsure bool) (n int) {
 	r := d.Ranks[i]
 	mine := make([]prep.Interval, len(list))
@@ -134,7 +135,7 @@ func (s *standstills) lasts(host []lateRun, split [][numCauses]int64) bool {
 	})
 }
 
-// tell adds to a finding that the rank stalls, how often, and during which activity.
+// tell rewrites a finding to state that the rank stalls, how often it stalls, and during which activity.
 func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool) {
 	longest := slices.SortedStableFunc(slices.Values(s.list), func(x, y prep.Still) int {
 		return cmp.Compare(y.End-y.Start, x.End-x.Start)

@@ -26,7 +26,7 @@ var inputs = []struct {
 }
 
 // said returns a size from the names of a rank's steps, and the same size of each other rank, as medians over the steps
-// with a known size. mine is 0, and others is empty, if no step has it.
+// with a known size. If no step has the size, mine is 0 and others is empty.
 func (d *Domain) said(i int, steps []int, of func(*trace.Step) int) (mine float64, others []float64) {
 	for j, r := range d.Ranks {
 		var all []int64

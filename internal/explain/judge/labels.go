@@ -24,7 +24,7 @@ const (
 
 // score describes how clearly a rank is late over some steps. A late step counts 1, any other step -1.
 type score struct {
-	sum, best, front, back int // over all steps; largest of any stretch, of an initial one, of a final one
+	sum, best, front, back int // sum of all steps; largest sum of any stretch, of an initial one, of a final one
 }
 
 func (s *score) add(x int) {
@@ -106,7 +106,7 @@ func (l *labels) statistic(of [][]int, now []running) int {
 type running struct{ best, sum, seen int }
 
 // atLeast returns the probability that the statistic is at least least if labels are arbitrary. It counts over all
-// permutations if there are few, otherwise over a random sample.
+// permutations if there are few. If there are many, it counts over a random sample.
 func (l *labels) atLeast(least int) float64 {
 	now := make([]running, l.ranks)
 	if all := l.permutations(); all <= mostLabels {
@@ -201,7 +201,8 @@ func tellable(ranks, named, blocks int) bool {
 }
 
 // byStills returns the probability that one rank has this share of all stalls by chance, if each stall could have hit
-// any rank. It returns 0 if there are too few stalls to test, even if this rank had all of them.
+// any rank. It returns 0 if there are too few stalls for a test: even if this rank had all of them, the result would
+// not be significant.
 func byStills(s *standstills, ranks int) float64 {
 	mine := times(s.list)
 	if mostOf(ranks, mine, 0) > falseShare {
@@ -210,14 +211,14 @@ func byStills(s *standstills, ranks int) float64 {
 	return mostOf(ranks, mine, s.others)
 }
 
-// mostOf returns an upper bound of the probability that one of the ranks has at least mine of the mine + others events
-// by chance.
+// mostOf returns an upper bound of the probability that, by chance, any one rank has at least mine events. The total
+// number of events is mine + others.
 func mostOf(ranks, mine, others int) float64 {
 	return min(1, float64(ranks)*metric.AtLeast(mine, mine+others, 1/float64(ranks)))
 }
 
-// byLabels returns the probability that the given ranks are as late as in run by chance, or 0 if that cannot be tested.
-// run is a run of one of these ranks, and all holds the verdicts on all ranks.
+// byLabels returns the probability that the given ranks are, by chance, as late as in run. It returns 0 if the lateness
+// cannot be tested. run is a run of one of these ranks, and all holds the verdicts on all ranks.
 func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ...int) float64 {
 	if run.cause == byWork && d.runMore(ranks, run.steps) {
 		return 0
@@ -307,7 +308,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	return 0
 }
 
-// blocksOf returns the number of blocks of steps that contain at least one of the steps in some.
+// blocksOf divides steps into blocks and returns the number of blocks that contain at least one of the steps in some.
 func blocksOf(steps, some []int, length int) (n int) {
 	for block := range slices.Chunk(steps, length) {
 		if slices.ContainsFunc(block, func(s int) bool { return slices.Contains(some, s) }) {
@@ -327,9 +328,9 @@ func alone(steps []int) bool {
 	return true
 }
 
-// byPeriod returns the probability that one rank is late by chance in as many steps as late has, and in as regular a
-// pattern. others is the number of steps in which other ranks are late. byPeriod returns 1 if the steps in late are not
-// regular.
+// byPeriod returns the probability that one rank is late by chance in as many steps as late contains, and in an equally
+// regular pattern. others is the number of steps in which other ranks are late. byPeriod returns 1 if the steps in late
+// are not regular.
 func byPeriod(ranks, others int, steps, late []int) float64 {
 	if period(late) == 0 {
 		return 1
@@ -375,8 +376,8 @@ func gcd(a, b int) int {
 	return a
 }
 
-// runMore reports whether the given ranks run more kernels than every other rank in each of these steps. If so, their
-// program differs, and chance plays no part.
+// runMore reports whether the given ranks run more kernels than every other rank in each of these steps. Ranks that run
+// more kernels run a different program, so chance plays no part.
 func (d *Domain) runMore(ranks, steps []int) bool {
 	for _, n := range steps {
 		least, most := math.MaxInt, 0

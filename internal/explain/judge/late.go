@@ -59,14 +59,14 @@ const noExtraWork = 0.005
 type lateness struct {
 	cost    int64            // average wait of the other ranks for this rank, ns
 	doubt   int64            // further apparent wait that may be clock error, ns
-	excess  [numCauses]int64 // ns by which it is behind, by cause; may be negative
-	last    int              // number of collectives at which it arrived last
-	of      int              // number of collectives of the step in which it took part
+	excess  [numCauses]int64 // ns by which the rank is behind, by cause; may be negative
+	last    int              // number of collectives at which the rank arrived last
+	of      int              // number of collectives of the step in which the rank took part
 	extra   map[int32]extra  // excess per kernel key
 	idle    int64            // excess of idle time due to the host, not yet divided
 	queued  int64            // excess of idle time before ops launched in time, part of excess[byDevice]
 	untold  int64            // excess of idle time before ops with unrecorded launches, not yet divided
-	refs    map[int32]int    // per rank, how often it was the reference
+	refs    map[int32]int    // per rank, how often that rank was the reference
 	starved int64            // excess of time in which a software device had no core, part of excess[byHost]
 	// host is the excess of host time per kernel key, for launches that both ranks have.
 	host map[int32]int64
@@ -90,8 +90,8 @@ func (l *lateness) split() (c [numCauses]int64) {
 	if sum == 0 {
 		return c
 	}
-	// If the excesses explain less than half of the cost, do not attribute the rest to them, since lateness can be
-	// carried over from earlier steps.
+	// If the excesses explain less than half of the cost, do not attribute the unexplained cost to the excesses, since
+	// lateness can be carried over from earlier steps.
 	sum = max(sum, l.cost/2)
 	for i, x := range l.excess {
 		c[i] = int64(float64(l.cost) * float64(max(x, 0)) / float64(sum))
@@ -104,7 +104,7 @@ type Domain struct {
 	*match.Domain
 	late [][]lateness  // [rank][step]
 	work [][]*approach // own work, [rank][step]; nil: no work in the step
-	more [][]float64   // [rank][step]: excess of own work over the work of a typical peer, as a share of the peer's
+	more [][]float64   // [rank][step]: excess of own work over a typical peer's, as a share of the peer's work
 	// early holds, for each step in which most ranks are late together, the ranks that wait.
 	early map[int][]int32
 }
@@ -167,8 +167,8 @@ func (d *Domain) blameRanks() {
 					l := &d.late[p.Rank][m.Step]
 					l.last++
 					from := d.common(ref.Rank, p.Rank, prev)
-					// A rank that waited in other collectives in between is as late as the ranks for which it waited,
-					// and is not to blame for that part.
+					// A rank that waited in other collectives in between is late partly because of the ranks for which
+					// it waited. It is not to blame for that part.
 					waited := d.waited(p.Rank, from, mi) - d.waited(ref.Rank, from, mi)
 					own := p.Start - ref.Start
 					all := own - min(max(waited, 0), own)
@@ -186,8 +186,8 @@ func (d *Domain) blameRanks() {
 	}
 }
 
-// inTime returns the part of a collective with which late ranks are compared: the part with the median arrival or, if
-// most ranks are late, with the median arrival of the early ranks.
+// inTime returns the part of a collective with which late ranks are compared. This is the part with the median arrival.
+// If most ranks are late, it is the part with the median arrival among the early ranks.
 func inTime(m *match.Match, early []int32) *match.Part {
 	var order []*match.Part
 	for i := range m.At {
@@ -202,18 +202,18 @@ func inTime(m *match.Match, early []int32) *match.Part {
 	return order[(len(order)-1)/2]
 }
 
-// otherSlow is the excess of kernels with data-independent time, as a share of their time, up to which they do not
-// indicate a slow device.
+// otherSlow limits the excess of kernels whose time does not depend on data, as a share of their time. Up to this
+// limit, these kernels do not indicate a slow device.
 const otherSlow = 0.02
 
-// fewOthers limits the slowness that other kernels show. If it accounts for no more than this share of the excess of
-// data-dependent kernels, the data explain that excess.
+// fewOthers is a share of the excess of data-dependent kernels. If the slowness of the other kernels accounts for no
+// more than this share, the data explain the excess.
 const fewOthers = 0.1
 
 // settle corrects the excess of slow kernels by comparing whole kernels over the whole step. The correction is needed
 // because an approach counts only the part of an op that follows an overlapping collective. If only data-dependent
-// kernels are slower, or these are slower by far, they have more work. Otherwise, if contexts are known, attention has
-// more work as far as the contexts explain.
+// kernels are slower, or if they are far slower than the other kernels, they have more work. Otherwise, if contexts are
+// known, attention has as much more work as the contexts explain.
 func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 	var near, whole, others, otherTime, more, dataTime int64
 	share := map[int32]float64{} // share of the excess due to data, by key

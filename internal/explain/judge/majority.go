@@ -92,11 +92,13 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 	return all
 }
 
-// chance is the largest probability of equally frequent lateness by chance at which the lateness still counts.
+// chance is the significance level: lateness counts if the probability of equally frequent lateness by chance is at
+// most this value.
 const chance = 0.1
 
-// ledBy considers the late steps that do not cost far less than the steps of run r; steps that do are unrelated. of
-// holds the costs of these steps, and led the costs of those in which rank i is the latest.
+// ledBy considers the late steps. It ignores late steps that cost far less than the steps of run r, since such steps
+// are unrelated to the run. of holds the costs of the steps considered. led holds the costs of those steps in which
+// rank i is the latest.
 func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 	var costs []int64
 	for _, n := range r.steps {
@@ -116,8 +118,8 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 	return led, of
 }
 
-// likely reports whether led may be due to chance. It assigns each step in of to a random rank. The result is true if
-// the total cost assigned to some rank is at least that of led with a probability above chance.
+// likely reports whether led may be due to chance. It assigns each step in of to a random rank. The result is true if,
+// with a probability above chance, the total cost assigned to some rank is at least the total of led.
 func likely(ranks int, led, of []int64) bool {
 	var least int64
 	for _, ns := range led {
@@ -137,9 +139,10 @@ func likely(ranks int, led, of []int64) bool {
 	return float64(hits)/(mostLabels+1) > chance
 }
 
-// byChance drops passing lateness that chance explains: if the late rank of each step were drawn at random, some rank
-// would lead as often with a probability above chance. If no other rank is late, chance explains nothing. byChance
-// reports whether it dropped runs, and no run of the cause that begins before step until remains.
+// byChance drops passing lateness that chance explains. Chance explains the lateness if, with the late rank of each
+// step drawn at random, some rank would lead as often with a probability above chance. If no other rank is late, chance
+// explains nothing. byChance reports whether it dropped runs and left no run of the cause that begins before step
+// until.
 func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	dropped, left := false, false
 	for i := range all {
@@ -296,9 +299,9 @@ func lateSteps(a *match.Aligned, all []verdict, c, begin, end int) (out []lateSt
 	return out
 }
 
-// standsOut returns the step from which on one rank is the latest in nearly all late steps until the end, or -1. This
-// must be too often to be explained by chance, and too long to be one of the turns of earlier steps. The rank is then
-// to blame even if different ranks were late before.
+// standsOut returns the step from which on one rank is the latest in nearly all late steps until the end, or -1. The
+// rank must be the latest too often to be explained by chance, and for too long to be one of the turns of earlier
+// steps. The rank is then to blame even if different ranks were late before.
 func standsOut(all []verdict, c int, late []lateStep) int {
 	from, ranks := -1, float64(len(all))
 	for i := range all {

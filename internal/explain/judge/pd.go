@@ -22,7 +22,7 @@ const (
 // request is also in steps all the time, but can add more requests to its batch. A request gets its place on a decode
 // server (memory, and a slot among the running requests) before its prefill begins, and keeps it from then on. Requests
 // without a place are therefore held up by the stage for which requests with a place wait: prefill, transfer or decode.
-// Likewise, prefill servers that have time but no memory wait for transfers.
+// Likewise, prefill servers that have time but no free memory are held up by transfers.
 func Limits(pd *result.PD) (what string, f result.Finding) {
 	p, d, t := &pd.Prefill, &pd.Decode, &pd.Transfer
 	f = whole(result.Limits, "", result.Limits, fact.Fact{})
@@ -36,7 +36,7 @@ func Limits(pd *result.PD) (what string, f result.Finding) {
 	waiting, placeless := p.Queue.Waiting, waits(&d.Queue)
 	most := max(waiting, placeless, inflight)
 	unready, decoding := waiting, d.Queue.Running+d.Queue.Waiting // requests with a place: before decode, and in decode
-	if p.Stepping >= sideIdle {                                   // else they may have come during a long decode step
+	if p.Stepping >= sideIdle {                                   // else requests may have come during a long step
 		unready = max(waiting, d.Queue.Transfer-inflight)
 	}
 	limit := func(by, severity string, title fact.Fact) {
@@ -154,7 +154,7 @@ func places(q *result.Queue) float64 { return q.Prealloc + q.Retracted }
 func waits(q *result.Queue) float64 { return q.Waiting + places(q) }
 
 // uneven returns the servers of a side with the most and the fewest waiting requests, if these numbers differ much. It
-// returns nil if they do not, or if they are unknown.
+// returns nil if the numbers do not differ much, or if they are unknown.
 func uneven(servers []result.PDServer) (more, less *result.PDServer) {
 	for i := range servers {
 		s := &servers[i]
@@ -174,8 +174,9 @@ func uneven(servers []result.PDServer) (more, less *result.PDServer) {
 	return more, less
 }
 
-// recordedApart reports whether the two sides were recorded at different times: no window of a prefill server and
-// window of a decode server overlap by at least half of the shorter one.
+// recordedApart reports whether the two sides were recorded at different times. They were if no window of a prefill
+// server overlaps a window of a decode server enough. An overlap is enough if it is at least half of the shorter window
+// and at least a quarter of the longer window.
 func recordedApart(pd *result.PD) bool {
 	for i := range pd.Prefill.Servers {
 		p := &pd.Prefill.Servers[i]

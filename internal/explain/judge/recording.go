@@ -88,8 +88,8 @@ func decodeBatch(a *match.Aligned) int {
 	return int(metric.MedianInPlace(all))
 }
 
-// paceFor returns the step time of the reference for the most similar number of requests. ok is false if there is no
-// similar one.
+// paceFor returns the step time of the reference for the most similar number of requests. ok is false if the reference
+// has no similar number.
 func paceFor(ref *trace.Reference, batch int) (best trace.StepTime, ok bool) {
 	for _, p := range ref.Paces {
 		apart := int(math.Abs(float64(p.Batch - batch)))
@@ -206,8 +206,8 @@ func (c *capture) below(f *result.Finding, share float64) bool {
 	return f.Kind == result.Straggler && len(f.Steps) > 0 && float64(f.CostNSPerStep) < share*float64(usualPeriod(c.Aligned, f.Steps))
 }
 
-// spares reports whether recording cannot have made the rank late. This is so if there are enough other decode steps in
-// which the rank was not late, although they were recorded in the same way.
+// spares reports whether recording cannot have made the rank late. Recording is ruled out if there are enough other
+// decode steps in which the rank was not late, although those steps were recorded in the same way.
 func (c *capture) spares(f *result.Finding) bool {
 	if f.Kind != result.Straggler || !c.ofKind(f, trace.Decode.String()) {
 		return false

@@ -47,9 +47,10 @@ func grown(a, b *trace.Step) (times float64) {
 	return times
 }
 
-// byData returns how much of a kernel's excess, slow, its data explain, in ns. peer is the peer's time. Data explain at
-// most a total time of most times peer (0: no limit). device is the factor by which other kernels are slower, too; data
-// do not explain that part.
+// byData returns the part of a kernel's excess that the kernel's data explain, in ns. slow is the excess, and peer is
+// the time of the kernel on the peer. Data can explain a total time of at most peer multiplied by most. If most is 0,
+// there is no such limit. device is the factor by which other kernels are also slower. Data do not explain the part of
+// the excess due to this factor.
 func byData(slow, peer int64, most, device float64) int64 {
 	more := min(float64(peer+slow)/device-float64(peer), float64(slow))
 	if most > 0 {

@@ -7,8 +7,8 @@ type stretch struct{ first, last int }
 
 // stretches finds the stretches in which a series is mostly true: the maximal scoring segments if true counts +1 and
 // false −1 (Ruzzo and Tompa, 1999). A stretch starts and ends with a true value. It may contain isolated false values,
-// and it does not include an isolated true value that precedes it. Stretches are left out unless true values outnumber
-// false values by at least least.
+// and it does not include an isolated true value that precedes it. A stretch is left out unless the number of its true
+// values exceeds the number of its false values by at least the argument least.
 func stretches(yes []bool, least int) []stretch {
 	type segment struct {
 		stretch

@@ -46,7 +46,7 @@ func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 }
 
 // share joins the findings for which alike returns true, if they blame more than half of the ranks, and returns the
-// names of these ranks. one is nil if they do not.
+// names of these ranks. one is nil if these findings blame half of the ranks or fewer.
 func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, names []string) {
 	one = &result.Finding{Passing: true}
 	var costs []int64

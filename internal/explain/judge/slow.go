@@ -90,12 +90,12 @@ var timeParts = []struct {
 	{fact.Of("part_profiler"), func(t *result.StepRank) int64 { return t.IdleBy.Profiler }},
 }
 
-// leastPart limits the parts that explain an excess: a part must account for at least 1/leastPart of it.
+// leastPart limits the parts that explain an excess: a part must account for at least 1/leastPart of the excess.
 const leastPart = 4
 
-// grew names the part of a step that is larger in the steps these than in the steps others by the most, in medians over
-// steps and ranks. Without GPU work, it names the CPU op whose self time grew most, in means over ranks. A part that
-// explains little of the excess (ns) does not count. lacking means that ranks are missing, so that waiting for them
+// grew names the part of a step that grew most from the steps in others to the steps in these, by medians over steps
+// and ranks. Without GPU work, it names the CPU op whose self time grew most, by means over ranks. A part that explains
+// little of the excess (ns) does not count. lacking means that ranks are missing, so that waiting for the missing ranks
 // looks like a transfer.
 func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int, excess float64, lacking bool) (grown fact.Fact) {
 	var best fact.Fact
@@ -165,7 +165,7 @@ func slowSteps(c *capture) (out []result.Finding) {
 		took := took(c.Aligned, s)
 		excess := took - took/(1+s.SlowBy)
 		if slices.ContainsFunc(c.found, func(f result.Finding) bool {
-			// A late host also leaves the device idle at the end of the preceding step.
+			// A late host leaves the device idle at the end of the preceding step, too.
 			return f.Kind == result.Straggler && (f.FirstStep <= s.Step || f.Cause == result.CauseHost && f.FirstStep == s.Step+1) &&
 				s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
 		}) {

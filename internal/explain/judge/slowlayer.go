@@ -15,9 +15,10 @@ import (
 )
 
 // Layers of a rank are compared with similar layers on the same rank, by medians over the steps of a kind. A layer
-// stands out if it takes more than layerFactor times the median of these layers, and exceeds the median by more than
-// slowSpread times their spread and by more than layerShare of a step. If more than layerPattern of the layers stand
-// out, the reason is the architecture, such as full attention in every sixth layer.
+// stands out if three conditions hold. It takes more than layerFactor times the median of these layers. It exceeds the
+// median by more than slowSpread times the spread of these layers. It exceeds the median by more than layerShare of a
+// step. If more than layerPattern of the layers stand out, the reason is the architecture, such as full attention in
+// every sixth layer.
 const (
 	layerFactor  = 1.25
 	layerShare   = 0.01

@@ -62,8 +62,9 @@ func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
 	return out
 }
 
-// slowTransfer returns the finding that the time of transfers rose from was to is (ns per step) at step n. If ranks are
-// missing, the recorded ranks may all be waiting for a missing rank, which looks like a transfer.
+// slowTransfer returns the finding that the time of transfers rose at step n. was and is are the times before and after
+// the rise, in ns per step. If ranks are missing, the recorded ranks may all be waiting for a missing rank, which looks
+// like a transfer.
 func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float64) result.Finding {
 	f := result.Finding{
 		Kind: result.SlowLink, Cause: result.CauseCommunication, Severity: "medium", FirstStep: n, LastStep: last,

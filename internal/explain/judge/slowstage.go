@@ -34,7 +34,7 @@ func slowStages(c *capture) (out []result.Finding) {
 		if len(others) == 0 {
 			continue
 		}
-		// If the other ranks do nothing, as when one rank decodes for all, there is nothing with which to compare.
+		// If the other ranks do nothing, as when one rank decodes for all, this rank cannot be compared.
 		mine, like := row.Busy-row.Wait, int64(metric.MedianInPlace(others))
 		if like <= 0 || float64(mine) <= stageFactor*float64(like) || float64(mine-like)*row.Share <= stageShare*float64(row.Host) {
 			continue

@@ -24,8 +24,8 @@ const (
 	// softShare sets another such floor: the length of a step divided by softShare. Kernels on a core take longer by
 	// that much while other cores use the shared caches and memory.
 	softShare = 4
-	// workShare is the extra work, as a share of compute, that counts even if no rank waits for it because another rank
-	// is later still.
+	// workShare is a share of compute. Extra work above this share counts even if no rank waits for it because another
+	// rank is even later.
 	workShare = 0.05
 	// passingShare is the minimum cost of a passing lateness, as a share of the period. A few steps with a lower cost
 	// are jitter.
@@ -126,8 +126,8 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 	return v
 }
 
-// hidden reports whether another rank made the others wait longer in step n, on average, than a usual step takes. In
-// such a step, the lateness of rank i cannot be seen.
+// hidden reports whether another rank made the remaining ranks wait, on average, longer in step n than a usual step
+// takes. In such a step, the lateness of rank i cannot be seen.
 func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
 	for j := range d.late {
 		if j != i && d.late[j][n].cost > a.StepPeriod(n) {
@@ -178,8 +178,9 @@ func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []resu
 	return out
 }
 
-// runs returns the runs of steps in which a rank is late by one cause. A run is a stretch of the steps in told; a
-// stretch of the steps of one kind, if the rank is in time in other kinds; or a set of intermittent steps.
+// runs returns the runs of steps in which a rank is late by one cause. A run is a stretch of the steps in told, a
+// stretch of the steps of one kind, or a set of intermittent steps. A stretch of one kind applies if the rank is in
+// time in steps of other kinds.
 func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, cause int) []lateRun {
 	var out []lateRun
 	covered := make([]bool, len(yes))
@@ -239,9 +240,10 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 	return out
 }
 
-// levelled cuts off the beginning of a stretch in which the cost is far below the later level, since this is natural
-// lateness before the real one. A step is compared with the steps of its kind in the second half of the stretch or, if
-// there are none, with all steps of the second half. The beginning ends when steps with a low cost no longer prevail.
+// levelled cuts off the beginning of a stretch if the cost in the beginning is far below the later level. Such a
+// beginning is natural lateness that precedes the real lateness. A step is compared with the steps of its kind in the
+// second half of the stretch or, if there are none, with all steps of the second half. The beginning ends when steps
+// with a low cost no longer prevail.
 func levelled(a *match.Aligned, s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
 	steps = steps[s.first : s.last+1]
 	var all []int64

@@ -13,8 +13,8 @@ import (
 
 var unevenRules = []rule{{[]string{result.UnevenAttention, result.UnevenExperts}, unbalanced}}
 
-// Limits for the share of the loss that always falls on the same ranks. From alwaysSame on, the same ranks are always
-// the slowest; up to changing, the slowest ranks change.
+// Limits for the share of the loss that always falls on the same ranks. If the share is at least alwaysSame, the same
+// ranks are always the slowest. If it is at most changing, the slowest ranks change.
 const (
 	alwaysSame = 2. / 3
 	changing   = 1. / 3

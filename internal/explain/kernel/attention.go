@@ -11,8 +11,8 @@ type attention struct {
 }
 
 // cost returns the FLOPs and bytes of the call. Per sequence, FLOPs = 2·Q·K·H·(dqk+dv) for the two matrix products,
-// without the softmax. The bytes are those of Q·H·(dqk+dv) + K·Hkv·(dqk+dv) elements per sequence: query and output,
-// and key and value, are each moved once.
+// without the softmax. Per sequence, Q·H·(dqk+dv) elements of query and output and K·Hkv·(dqk+dv) elements of key and
+// value are each moved once; the bytes are the size of these elements.
 func (a attention) cost() (flops, bytes int64, ok bool) {
 	var c checked
 	width := c.add(a.DimQK, a.DimV)
@@ -32,8 +32,8 @@ var sequenceFirst = map[string]bool{
 }
 
 // attentionOf returns the shape of a call of scaled_dot_product_attention. It also accepts the backends of this
-// operator (aten::_scaled_dot_product_flash_attention, …_cudnn_attention, …) and the kernels' own operators
-// (aten::_flash_attention_forward, aten::_cudnn_attention_forward, …). ok is false for packed sequences of different
+// operator, such as aten::_scaled_dot_product_flash_attention, and the operators of the kernels themselves, such as
+// aten::_flash_attention_forward and aten::_cudnn_attention_forward. ok is false for packed sequences of different
 // lengths, which have three dimensions.
 func attentionOf(op string, dims [][]int64, types []string) (a attention, ok bool) {
 	name, isATen := strings.CutPrefix(op, "aten::")

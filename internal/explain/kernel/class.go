@@ -1,6 +1,6 @@
-// Package kernel derives the nature of a device operation from its name: its class, the collective that it performs, a
-// short name for human readers, and a normal form for matching kernels between two captures. For operators with
-// recorded shapes, the package also computes FLOPs and bytes.
+// Package kernel derives properties of a device operation from its name. The properties are its class, the collective
+// that it performs, a short name for human readers, and a normal form for matching kernels between two captures. For
+// operators with recorded shapes, the package also computes FLOPs and bytes.
 //
 // Names are as the profilers write them: demangled C++, Triton function names, generated names (such as those of
 // cuBLAS's nvjet and cuDNN), and plain words for copies. Call the functions of this package once per distinct name

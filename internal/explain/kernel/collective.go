@@ -84,10 +84,10 @@ func CollectiveArg(s string) string {
 
 // Synchronising reports whether an operation cannot finish on any rank before it has begun on the last rank. The time
 // of a rank before the last rank begins is then waiting. Synchronising operations are all-reduce (including custom
-// ones), all-gather, reduce-scatter, all-to-all and barrier. Others are not: those in which only some ranks or only the
-// root wait, kernels that are one half of an exchange (DeepEP's low-latency dispatch and combine), and unknown
-// operations. An all-to-all with empty splits does not synchronise either, but only its arguments show this, not its
-// name.
+// ones), all-gather, reduce-scatter, all-to-all and barrier. All other operations are not synchronising. These are
+// operations in which only some ranks or only the root wait, kernels that are one half of an exchange (DeepEP's
+// low-latency dispatch and combine), and unknown operations. An all-to-all with empty splits does not synchronise
+// either, but only its arguments show this, not its name.
 func Synchronising(op string) bool {
 	switch op {
 	case AllReduce, AllGather, ReduceScatter, AllToAll, Barrier:
@@ -97,9 +97,9 @@ func Synchronising(op string) bool {
 }
 
 // BusFactor is the ratio of bus bandwidth to algorithm bandwidth (bytes over time). Bus bandwidth can be compared with
-// the speed of the link, whatever the number of ranks n. Bandwidths refer to the bytes of the whole buffer, which is
-// the output of an all-gather and the input of other operations. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. The
-// factor is 0 for a group of one rank, which transfers nothing, and 1 for operations without a formula.
+// the speed of the link for any number of ranks n. Bandwidths refer to the bytes of the whole buffer, which is the
+// output of an all-gather and the input of other operations. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. The factor
+// is 0 for a group of one rank, which transfers nothing, and 1 for operations without a formula.
 func BusFactor(op string, n int) float64 {
 	if n <= 1 {
 		return 0

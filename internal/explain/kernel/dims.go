@@ -15,8 +15,8 @@ var ErrDims = errors.New("not a list of shapes")
 
 // ParseDims parses the JSON text of "Input Dims": `[[16, 512], [], []]` has one row per argument, which is empty for an
 // argument that is not a tensor. A list of tensors, which has `[[16, 512], [16, 8]]` in place of a row, has no single
-// shape and also becomes an empty row. So do the strings and other scalars that older versions of Kineto write in place
-// of a row.
+// shape and also becomes an empty row. Strings and other scalars, which older versions of Kineto write in place of a
+// row, also become empty rows.
 func ParseDims[T ~string | ~[]byte](raw T) ([][]int64, error) {
 	list, ok := wellFormed([]byte(raw))
 	if !ok {

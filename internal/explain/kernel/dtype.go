@@ -17,8 +17,8 @@ var dtypeSizes = map[string]int{
 // DTypeSize returns the bytes per element of a type. It accepts Kineto's names for collectives ("BFloat16", "Half",
 // "Float8_e4m3fn") and for operators ("c10::BFloat16", "long int", "unsigned char"), and the names in NCCL's kernel
 // names ("bf16", "f8e4m3"). The size is 1 for all Float8 types, and also for Float4_e2m1fn_x2, which packs two values
-// into a byte. ok is false for unknown types and for the words that Kineto records for arguments that are not tensors
-// ("", "Scalar", "TensorList").
+// into a byte. ok is false for unknown types. ok is also false for "", "Scalar" and "TensorList", which Kineto records
+// for arguments that are not tensors.
 func DTypeSize(dtype string) (n int, ok bool) {
 	s := strings.ToLower(dtype)
 	s = s[strings.LastIndexByte(s, ':')+1:]

@@ -195,8 +195,8 @@ func product(size []int64) int64 {
 }
 
 // LinearFLOPs returns the FLOPs of one call of a linear layer. For a weight [out, in] and a first input [..., in] that
-// holds rows vectors, it is 2·rows·in·out, plus rows·out for a bias. ok is false for any other module, and for packed
-// or transposed weights, whose sizes are ambiguous.
+// holds rows vectors, the FLOPs are 2·rows·in·out, plus rows·out for a bias. ok is false for any other module, and for
+// packed or transposed weights, whose sizes are ambiguous.
 func (m *Marker) LinearFLOPs() (flops float64, ok bool) {
 	var weight []int64
 	bias := false

@@ -75,7 +75,7 @@ func (r *Rank) leaves(sequence []int32) [][]leave {
 	return out
 }
 
-// moved returns the index that the first step of r has among the steps of ref.
+// moved returns the index of the step of ref that corresponds to the first step of r.
 func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 	plain := tryNumbering(theirs, mine, 0)
 	if plain.pairs >= movedPairs && (plain.possible || plain.deviation <= steadyEnds) {
@@ -93,7 +93,7 @@ func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 		}
 		better := n.deviation < best.deviation
 		if where == 0 {
-			// Another numbering than the plain one must be clearly better than the plain one.
+			// A numbering other than the plain one must fit clearly better than the plain one.
 			better = 2*n.deviation+1000 < best.deviation || best.pairs < movedPairs
 		}
 		if n.possible != best.possible {

@@ -9,16 +9,16 @@ import (
 
 // This file bounds the differences between clocks. A lateness that is smaller than these bounds is proven only if both
 // ranks share a clock. Ranks share a clock if their files name the same host. Files without a host name, such as
-// SGLang's, are also taken to come from one host, with two exceptions: their clocks had to be shifted, or several of
-// them have work on devices of the same number, as on separate hosts. The bounds for separate hosts are computed in any
-// case.
+// SGLang's, are also taken to come from one host. There are two exceptions: the clocks of the files had to be shifted,
+// or several of the files have work on devices of the same number, as on separate hosts. The bounds for separate hosts
+// are computed in any case.
 
 // directPairs is the number of clocks up to which every pair of clocks is compared directly. If there are more clocks,
 // each clock is compared only with the first one, because the number of pairs grows with the square.
 const directPairs = 16
 
 // ClockBound bounds the error that remains in a rank's clock after the shift, relative to the clock of the domain's
-// first rank. At no collective does the error exceed the bounds.
+// first rank. The error does not exceed the bounds at any collective.
 type ClockBound struct {
 	Method              clock.Method
 	Against             string // label of the other rank; "": none
@@ -141,9 +141,9 @@ func (d *Domain) contradictions() (mendable, never bool) {
 	return mendable, false
 }
 
-// mendClocks shifts clocks that still contradict collectives by an amount with which all collectives are possible. This
-// helps, for example, if there are too few collectives to determine a drift by their ends alone. If impossible
-// collectives remain, mendClocks restores the clocks and returns false.
+// mendClocks shifts clocks that still contradict collectives, so that all collectives become possible. This helps, for
+// example, if there are too few collectives to determine a drift by their ends alone. If impossible collectives remain,
+// mendClocks restores the clocks and returns false.
 func (d *Domain) mendClocks() bool {
 	before := make([]clock.Shift, len(d.Ranks))
 	for i, r := range d.Ranks {

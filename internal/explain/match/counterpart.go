@@ -224,8 +224,8 @@ func (x *aligner) layer(r *Rank, op int32) int32 {
 }
 
 // align pairs mine[from:to] with theirs[first:end] so that the total similarity is largest, and returns the counterpart
-// of mine[at]. The remaining ops between two pairs are paired in order, class by class, if both sides have the same
-// number of ops of the class.
+// of mine[at]. The remaining ops between two pairs are paired in order, class by class. Ops of a class are paired only
+// if both sides have the same number of them.
 func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why Unmatched) {
 	for from < to && first < end && x.worth(from, first) == 3 {
 		if from == at {

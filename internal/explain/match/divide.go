@@ -22,10 +22,10 @@ const apartEnds = 5000
 // apartSteps is the minimum number of changes to conclude that ends wander.
 const apartSteps = 3
 
-// divide finds the operations that the ranks of each DP coordinate run among themselves, by ends that wander between
-// two DP coordinates.
+// divide finds the operations that the ranks of each DP coordinate run among themselves. The sign of such an operation
+// is that the difference between its ends on two DP coordinates wanders.
 func (d *Domain) divide() {
-	first := map[int]bool{} // DP coordinates of which a rank has been taken
+	first := map[int]bool{} // DP coordinates that already have a representative rank
 	var ends []map[string]map[place]int64
 	for _, r := range d.Ranks {
 		if dp := r.Source.Rank.DP; !first[dp] {

@@ -144,8 +144,8 @@ func (a *Aligned) agree() {
 // since the ranks of a capture step together.
 const apartLeast = 1e9
 
-// Apart names a rank with a window that does not overlap the window of another rank of its group, or returns "". Clocks
-// are aligned first, as far as collectives allow.
+// Apart names a rank with a window that does not overlap the window of another rank of its group, or returns "". Before
+// the comparison, clocks are aligned as well as collectives allow.
 func (a *Aligned) Apart() string {
 	for _, d := range domains(a.Ranks) {
 		var ref *Rank
@@ -263,8 +263,8 @@ func grouped(ranks []*Rank, key func(i int) int) (out []*Domain) {
 }
 
 // oneWorld returns a key that the ranks of r's stage have in common, if these are different ranks of one process group.
-// With data-parallel attention, ranks of several DP coordinates run collectives together, which replayed graphs do not
-// record. If replicas are separate jobs, in contrast, the same rank numbers occur several times.
+// With data-parallel attention, ranks of several DP coordinates run collectives together. Replayed graphs do not record
+// which ranks take part. If replicas are separate jobs, however, the same rank numbers occur several times.
 func oneWorld(ranks []*Rank, r *Rank) string {
 	me := &r.Source
 	if !me.World.Known || me.World.Rank < 0 || me.Rank.DP < 0 {
@@ -296,8 +296,8 @@ func (d *Domain) parts() []*Domain {
 	return grouped(d.Ranks, func(i int) int { return of[i] })
 }
 
-// apart divides domains with collectives that are mostly impossible, whatever the clocks. The DP coordinates of such a
-// domain are replicas that share no collectives, although they are in one process group.
+// apart divides domains with collectives that are mostly impossible for any offset of the clocks. The DP coordinates of
+// such a domain are replicas that share no collectives, although they are in one process group.
 func apart(domains []*Domain) (out []*Domain) {
 	for _, d := range domains {
 		parts := grouped(d.Ranks, func(i int) int { return d.Ranks[i].Source.Rank.DP })
@@ -341,8 +341,8 @@ func (d *Domain) Impossible() int {
 	return n
 }
 
-// A clock difference of more than strange (ns) is believed only if the ends of most collectives agree on it to within
-// strangeEnds (ns).
+// A clock difference of more than strange (ns) is believed only if, for most collectives, the ends give the same
+// difference to within strangeEnds (ns).
 const (
 	strange     = 1e9
 	strangeEnds = 1e6

@@ -16,7 +16,7 @@ import (
 // HostMatch is one host collective, with the part of each rank of the group.
 type HostMatch struct {
 	Op    string
-	First bool // first of the group in the window; proves nothing, as ranks start recording at different times
+	First bool // the group's first in the window; proves nothing, as ranks start recording at different times
 	At    []HostPart
 }
 
@@ -115,7 +115,7 @@ func (d *Domain) matchHostOp(op string, lists [][]int32) {
 }
 
 // hostShift returns by how many positions the collectives of rank i lag behind the collectives of ref. ok reports
-// whether the two ranks wait for each other, which is so if most of their collectives overlap.
+// whether the two ranks wait for each other. They do if most of their collectives overlap.
 func (d *Domain) hostShift(lists [][]int32, ref, i int) (shift int, ok bool) {
 	theirs, mine := lists[ref], lists[i]
 	if d.Doubt(int32(i), int32(ref), d.Ranks[i].HostColls[mine[0]].Start) > hostSkew {

@@ -93,9 +93,9 @@ func (d *Domain) find() {
 // HardlyAny is the number of steps below which a truncated file counts as a file without steps.
 const HardlyAny = 2
 
-// Common returns the steps in [first, end), which all ranks have in full. In other steps, it is unknown for which rank
-// the others waited. A rank counts as missing if it has hardly any steps because its file is truncated, or if it has no
-// recognisable steps although other ranks have them.
+// Common returns the range [first, end) of the steps that all ranks have in full. In other steps, it is unknown for
+// which rank the others waited. A rank counts as missing if it has hardly any steps because its file is truncated, or
+// if it has no recognisable steps although other ranks have them.
 func (d *Domain) Common() (first, end int) {
 	end = -1
 	named := slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return r.Rule != trace.Uncut })

@@ -8,16 +8,16 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// between identifies a sequence outside of steps by the step that follows, in the capture's numbering. It may also be
-// before the first step or after the last one.
+// between identifies a sequence outside of steps by the step that follows, in the capture's numbering. The sequence may
+// also be before the first step, or after the last step.
 type between struct {
 	step     int
 	sequence int32
 }
 
 // pairOutside matches the collectives outside of steps. Collectives between the same two steps are matched by order. At
-// the edges of a window, ranks may have different numbers of collectives, and only as many are matched as all ranks
-// have. These matches are counted but are no evidence of lateness.
+// the edges of a window, ranks may have different numbers of collectives. In that case, only the number of collectives
+// that all ranks have is matched. These matches are counted but are no evidence of lateness.
 func (d *Domain) pairOutside() {
 	d.Outside = nil
 	list, of := d.sequences()
@@ -53,8 +53,8 @@ func (r *Rank) stepsBefore(op int32) int {
 	return n
 }
 
-// matchBetween pairs the collectives of one sequence. Before the first step of a window it pairs them from the last one
-// backwards, otherwise from the first one onwards.
+// matchBetween pairs the collectives of one sequence. Before the first step of a window, it pairs the collectives from
+// the last one backwards. Elsewhere, it pairs them from the first one onwards.
 func (d *Domain) matchBetween(k between, s sequence, ops []map[between][]int32) {
 	var members []int
 	fewest, same, begins, ends := 0, true, false, false

@@ -8,11 +8,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// If the clocks of two hosts differ by less than the time of a collective, no collective becomes impossible, but the
-// difference would be taken for lateness: one of the ranks seems to leave every collective a little later. A clock
-// difference can be recognised because it is the same in all steps of a kind, whereas a link becomes slow at some step.
-// (Large transfers end unevenly by nature, so steps of different kinds are not compared. A link that is slow from the
-// first step on cannot be distinguished from a clock difference.)
+// If the clocks of two hosts differ by less than the time of a collective, no collective becomes impossible. The
+// difference would nevertheless be taken for lateness, because one of the ranks seems to leave every collective a
+// little later. A clock difference can be recognised because it is the same in all steps of a kind, whereas a link
+// becomes slow at some step. Large transfers end unevenly by nature, so steps of different kinds are not compared. A
+// link that is slow from the first step on cannot be distinguished from a clock difference.
 
 const (
 	steadyLeast = 1500 // ns: smaller differences are noise
@@ -23,9 +23,9 @@ const (
 	steadyPairs = 4 // minimum number of collectives for a step to count
 )
 
-// steadyShifts shifts the clock of each rank on which collectives end later or sooner than on the first rank by the
-// same time in every step. It reports whether it shifted any clock. It skips ranks on the same host as the first rank,
-// since these share a clock.
+// steadyShifts shifts the clock of a rank if collectives on this rank end later or earlier than on the first rank, with
+// the same difference in every step. It reports whether it shifted any clock. It skips ranks on the same host as the
+// first rank, since these share a clock.
 func (d *Domain) steadyShifts() bool {
 	moved := false
 	for i := 1; i < len(d.Ranks); i++ {

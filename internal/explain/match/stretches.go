@@ -30,8 +30,8 @@ func (r *Rank) spans() (out []span) {
 // part returns a rank with the steps of one stretch.
 func (r *Rank) part(s span) *Rank { return &Rank{Rank: &prep.Rank{Steps: r.Steps[s.from:s.to]}} }
 
-// even drops the steps that one rank lacks at the inner ends of stretches on all other ranks. It also sets First. It
-// handles the ranks with as many stretches as ref, and returns them in done.
+// even finds the steps that one rank lacks at the inner ends of stretches, and drops them on all other ranks. It also
+// sets First. It handles the ranks with as many stretches as ref, and returns them in done.
 func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
 	theirs := ref.spans()
 	if len(theirs) < 2 {

@@ -12,8 +12,9 @@ import (
 // farthest is the largest valid time. Two valid times can be added without overflow.
 const farthest = int64(1) << 62
 
-// Check returns an error if a rank read from a file or another host cannot be a result of Trace, because indices are
-// out of range or elements are out of order. A rank that passes Check can be joined with others.
+// Check validates a rank that was read from a file or from another host. It returns an error if indices are out of
+// range or elements are out of order, since such a rank cannot be a result of Trace. A rank that passes Check can be
+// joined with others.
 func (r *Rank) Check() error {
 	c := checker{}
 	ops, calls, steps, names, keys := len(r.Ops), len(r.Calls), len(r.Steps), len(r.Names.List), len(r.Names.Keys)

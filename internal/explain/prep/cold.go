@@ -17,7 +17,7 @@ const (
 	ColdLoad       = "load"       // the driver loads or compiles code
 	ColdHeuristics = "heuristics" // a library chooses its kernel
 	ColdAllocation = "allocation" // allocation of device memory
-	ColdFirst      = "first"      // a kernel's first launch took far longer than later ones, for no known reason
+	ColdFirst      = "first"      // a kernel's first launch took far longer than later launches, for no known reason
 )
 
 // Cold is an interval in which a launching thread did one-time work.
@@ -56,7 +56,8 @@ var coldFrames = []struct{ file, function, why string }{
 	{"tilelang/jit/__init__.py", "compile", ColdBuild},
 }
 
-// coldNames lists substrings of the names of ops and API calls, coldCalls those of API calls only.
+// coldNames lists substrings of the names of ops and API calls. coldCalls lists substrings of the names of API calls
+// only.
 var (
 	coldNames = []coldName{
 		{"(dynamo_timed)", ColdTorch}, // torch.compile's name for its phases
@@ -115,8 +116,8 @@ func whyCold(cat trace.Category, name string) string {
 
 const coldShortest = 10_000 // ns; shorter work delays nothing
 
-// coldStarts finds the one-time work of the launching threads. Of nested spans that show such work, only the outermost
-// counts.
+// coldStarts finds the one-time work of the launching threads. If spans that show such work are nested, only the
+// outermost span counts.
 func coldStarts(t *trace.Trace, r *Rank) []Cold {
 	launching := make([]bool, len(t.Tracks))
 	for i := range r.Calls {
@@ -200,11 +201,11 @@ const (
 )
 
 // firstLaunches finds kernels whose first launch in the window, measured from the previous launch, took far longer than
-// later launches of the kernel. It leaves out launches that overlap the one-time work in known. The first launch must
-// also take far longer than the kernel's first launch in each later step, because a delay that recurs at the same point
-// of every step is no cold start. firstLaunches skips the first step, in which all launches are first launches and
-// profilers start. It also skips the first launch of each step, because hosts do other work before it. It needs steps
-// with names, since other steps do not show which launch is the first of a step.
+// later launches of the kernel. It leaves out launches that overlap the one-time work listed in known. The first launch
+// must also take far longer than the kernel's first launch in each later step, because a delay that recurs at the same
+// point of every step is no cold start. firstLaunches skips the first step, in which all launches are first launches
+// and profilers start. It also skips the first launch of each step, because hosts do other work before it. It needs
+// steps with names, since other steps do not show which launch is the first of a step.
 func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
 	if slices.Contains([]string{trace.ByPattern, trace.ByGraphs}, r.Rule) {
 		return nil

@@ -58,7 +58,7 @@ func (d *Doing) Fact(marks *Markers) fact.Fact {
 }
 
 // did returns the activity of a thread between two moments: the deepest span that covers most of the time, or the ops
-// that together fill most of it. It returns NotKnown if the thread was not recorded.
+// that together fill most of that time. It returns NotKnown if the thread was not recorded.
 func (h *host) did(track trace.TrackID, from, to int64) Doing {
 	// Device idle time may begin before the host reaches the work of this launch, so callers pass the time between the
 	// previous launch and this one.

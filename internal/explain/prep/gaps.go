@@ -19,7 +19,7 @@ func (h *host) gaps(r *Rank) (out []Gap) {
 		return nil
 	}
 	bounds, _ := r.DeviceWindows()
-	last := int32(0) // of the ops so far, the one that ends last
+	last := int32(0) // the op that ends last among the ops so far
 	for i := range r.Ops[1:] {
 		after := int32(i + 1)
 		o := &r.Ops[after]

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Host is the CPU side of a rank, reduced to the data that comparing ranks needs.
+// Host is the CPU side of a rank, reduced to the data that is needed to compare ranks.
 type Host struct {
 	Ops, Frames []SelfTime // self times of CPU ops, annotations and API calls, and of Python functions
 	// Steps is the self time of CPU ops and annotations on the threads of steps, one entry per step and name. It is set

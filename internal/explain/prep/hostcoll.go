@@ -13,13 +13,13 @@ import (
 type HostCollective struct {
 	Interval          // from the rank's arrival to the end of the rank's part
 	Op       string   // name, such as gloo:broadcast
-	Blocked  Interval // wait of the launching thread in Interval; empty: active for half of Interval
+	Blocked  Interval // wait of the launching thread in Interval; empty if the thread was active for half of Interval
 	Step     int32    // the step that contains or follows the collective; -1: none
 }
 
-// hostCollective matches the names of host collectives: annotations of PyTorch's CPU backends (c10d,
-// ProcessGroupGloo.cpp; except sends), which run on a thread of the backend, and of vLLM's shared-memory collectives
-// (csrc/cpu/shm.cpp), which run on the calling thread.
+// hostCollective matches the names of host collectives. Annotations of PyTorch's CPU backends (c10d,
+// ProcessGroupGloo.cpp) are on a thread of the backend. Annotations of vLLM's shared-memory collectives
+// (csrc/cpu/shm.cpp) are on the calling thread. hostCollective does not match sends.
 var hostCollective = regexp.MustCompile(`^(?:(?:gloo|mpi|ucc):[a-z_0-9]*(?:reduce|gather|scatter|broadcast|all_?to_?all|barrier)[a-z_0-9]*|(?:_C|vllm|sgl_kernel|torch\.ops\._C)(?:::|\.)shm_(?:allreduce|all_gather|gather|broadcast|reduce_scatter)[a-z_]*)$`)
 
 // findHostCollectives sets the rank's host collectives, in time order, and the waits of the launching thread in these
@@ -78,8 +78,8 @@ func (r *Rank) turnsOf(t *trace.Trace, kind []uint8) (turns []int64) {
 	return turns
 }
 
-// WaitsOf returns, in time order, the waits of a thread for the device and, for the main thread, also its waits in host
-// collectives.
+// WaitsOf returns, in time order, the waits of a thread for the device. For the main thread, the result includes the
+// waits in host collectives.
 func (r *Rank) WaitsOf(track trace.TrackID) []Interval {
 	if track != r.Main || len(r.Waits) == 0 {
 		return r.Blocked[track]

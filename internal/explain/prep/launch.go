@@ -64,9 +64,9 @@ func (r *Rank) measureHost() {
 	}
 }
 
-// syncs lists API calls that wait for the device, in addition to the calls with Synchronize in their names: copies that
-// return when the copy is done, and calls that free or pin memory. PyTorch for ROCm calls hipMemcpyWithStream where
-// PyTorch for CUDA calls a copy and then synchronises the stream.
+// syncs lists API calls that wait for the device although their names do not contain Synchronize: copies that return
+// when the copy is done, and calls that free or pin memory. PyTorch for ROCm calls hipMemcpyWithStream where PyTorch
+// for CUDA calls a copy and then synchronises the stream.
 var syncs = map[string]bool{
 	"cudaMemcpy": true, "hipMemcpy": true, "hipMemcpyWithStream": true, "hipMemcpyDtoH": true, "hipMemcpyHtoD": true,
 	"cudaFree": true, "hipFree": true, "cudaHostAlloc": true, "hipHostMalloc": true,

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Markers numbers, over all ranks, the texts of layer-wise markers, the modules that the texts name, and the layers and
-// groups of these modules.
+// Markers assigns numbers, which hold for all ranks, to the texts of layer-wise markers, to the modules that the texts
+// name, and to the layers and groups of these modules.
 type Markers struct {
 	byText  map[string]int32 // index in Texts; -1: not a marker
 	Texts   []MarkerText
@@ -301,8 +301,8 @@ func (r *Rank) findRanges(m *Markers) {
 	}
 }
 
-// SpanName returns the name to show for a span. Of a layer-wise marker, whose text contains sizes, it returns only the
-// module's path. If anyLayer is set, it returns the name of the module's group, which is the same in all layers.
+// SpanName returns the name to show for a span. For a layer-wise marker, whose text contains sizes, it returns only the
+// path of the module. If anyLayer is set, it returns the name of the module's group, which is the same in all layers.
 func (m *Markers) SpanName(name string, anyLayer bool) string {
 	if m == nil {
 		return name

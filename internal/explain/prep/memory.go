@@ -72,7 +72,7 @@ func thin(p []trace.MemoryPoint) []trace.MemoryPoint {
 	return out
 }
 
-// opAt returns the outermost CPU op that runs at a moment. The ops nested in it are ignored as details.
+// opAt returns the outermost CPU op that runs at a moment. opAt ignores the ops nested in that op.
 func opAt(t *trace.Trace, at int64) string {
 	var best *trace.Span
 	for i := range t.Spans {

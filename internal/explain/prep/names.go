@@ -2,7 +2,7 @@ package prep
 
 import "github.com/stepscope/stepscope/internal/explain/kernel"
 
-// Names numbers kernel names and pairs of name and launch grid. It classifies each name once.
+// Names assigns numbers to kernel names, and to pairs of name and launch grid. It classifies each name once.
 type Names struct {
 	List   []string
 	Class  []kernel.Class

@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// overhead is the kind of a span of category Overhead. CUPTI reports in this category the cost of its own records, but
-// also work that the driver does for the program whether or not it is recorded.
+// overhead is the kind of a span of category Overhead. In this category, CUPTI reports the cost of its own records. It
+// also reports work that the driver does for the program whether or not the program is recorded.
 type overhead uint8
 
 const (

@@ -53,12 +53,12 @@ type Rank struct {
 	Flops      Flops                 // floating-point operations by index of the op, where shapes were recorded
 	Memory     []result.MemorySeries // memory timelines, on the rank's own clock
 	Moves      []Move
-	Stages     []Stage         // of a diffusion pipeline, in time order
+	Stages     []Stage         // stages of a diffusion pipeline, in time order
 	Stretches  []trace.Stretch // as in trace.Trace; nothing is known about the time between two stretches
 	APICalls   int             // number of CUDA or HIP API calls
 	Names      Names           // names of the kernels; shared by all ranks after Join
 	Host       Host
-	Ranges     []Range // of layer-wise markers, nested; set by FindMarkers
+	Ranges     []Range // ranges of layer-wise markers, nested; set by FindMarkers
 	rangeOf    []int32 // per call: index of the innermost open range, plus 1; nil: no ranges
 	replayed   []int32 // per op: index of the range assigned by Replay, plus 1; nil: none
 }
@@ -242,8 +242,8 @@ func (r *Rank) link(t *trace.Trace) {
 		o.Step = c.Step
 		if o.First = c.Op < 0; o.First {
 			c.Op = int32(i)
-			// Calls block for copies that wait for completion by design, which HIP may implement as a kernel, and for
-			// copies from or to pageable memory.
+			// A call blocks for a copy that waits for completion by design; HIP may implement such a copy as a kernel.
+			// A call also blocks for a copy from or to pageable memory.
 			c.Waits = isSync(t.Strings.Get(t.Spans[c.Span].Name))
 			c.Blocks = c.Waits || o.Cat == trace.Memcpy && strings.Contains(n.List[o.Name], "Pageable")
 		}
@@ -285,7 +285,7 @@ func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
 
 // correlations maps the correlation ids of a process's number of launches to spans. The ids are mostly consecutive.
 type correlations struct {
-	n     int // launches
+	n     int // number of launches
 	lo    int64
 	dense []int32 // index of the span, plus 1, for each id from lo on; nil: the ids are too sparse
 	wide  map[int64]int32
@@ -337,8 +337,8 @@ func (r *Rank) AsGoodAsMissing() bool {
 // InGraph reports whether a graph replay ran the op.
 func (r *Rank) InGraph(o *Op) bool { return o.Call >= 0 && r.Calls[o.Call].Graph }
 
-// Label sets the label of each rank. If a file does not give its rank, the label is the rank in the process group, or
-// else the index in the list.
+// Label sets the label of each rank. If a file does not give its rank, the label is the rank in the process group. If
+// the process group does not give a rank either, the label is the index in the list.
 func Label(ranks []*Rank) {
 	seen := map[string]int{}
 	for _, r := range ranks {

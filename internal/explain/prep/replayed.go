@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/layers"
 )
 
-// Template gives ranges to the ops of a step that were launched without markers, such as those of a replayed graph. It
-// is derived from another step that launched the same ops one by one.
+// Template gives ranges to the ops of a step that were launched without markers, such as those of a replayed graph. A
+// template is derived from another step that launched the same ops one by one.
 type Template struct {
 	Ranges []Range // a range comes after its parent
 	Of     []int32 // index in Ranges of the innermost range of each op of the step, in order; -1: none

@@ -13,8 +13,8 @@ type Stage struct {
 	Name       string // registered name
 }
 
-// findStages returns the stages of a trace. Markers and the profiler may both name a stage, so of nested spans only the
-// outermost counts.
+// findStages returns the stages of a trace. Markers and the profiler may both name a stage, so only the outermost of
+// nested spans counts.
 func findStages(t *trace.Trace) (out []Stage) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == trace.UserAnnotation {

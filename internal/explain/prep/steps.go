@@ -124,8 +124,8 @@ func (r *Rank) StepAt(at int64) int32 {
 }
 
 // Period returns the host time from the start of step i to the start of the next step. The last step of a stage lasts
-// until the end of the stage. The last step of the trace lasts until the start of a step that the window cut off or, if
-// there is none, until both the step and the last op have ended.
+// until the end of the stage. The last step of the trace lasts until the start of a step that the window cut off. If
+// there is no such step, it lasts until both the step and the last op have ended.
 func (r *Rank) Period(i int) int64 {
 	if r.EndsStage(i) {
 		return r.Steps[i].Until - r.Steps[i].Start

@@ -14,7 +14,7 @@ import (
 type Still struct {
 	Interval
 	In, After string // the innermost open span ("": none), and the span that last began or ended
-	Like      int64  // median time between these two turns in other places
+	Like      int64  // median time between turns of the same names elsewhere
 	Step      int32  // the step that contains the stall, or that the stall delays
 	// Sure means that the thread was certainly not waiting for another thread. Outside of all spans, or in a call that
 	// blocks by design, it may have been waiting.

@@ -9,8 +9,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Blocked holds the waits of threads for the device, in time order. Flops holds floating-point operations by index of the
-// op. Both are written as lists: gob allocates a map of whatever size a stream claims before it reads the entries.
+// Blocked holds the waits of threads for the device, in time order. Flops holds floating-point operations by index of
+// the op. Both are written as lists, because gob would allocate a map of any size that a stream claims before it reads
+// the entries.
 type (
 	Blocked map[trace.TrackID][]Interval
 	Flops   map[int32]float64

@@ -12,16 +12,16 @@ import (
 
 // Kinds of lags.
 const (
-	lagGraph  = iota // between successive ops of one graph
-	lagStream        // between successive ops of one stream
-	lagOther         // between ops of two streams
-	lagReturn        // from the end of the work to the return of the call that waited for it
+	lagGraph  = iota // lag between successive ops of one graph
+	lagStream        // lag between successive ops of one stream
+	lagOther         // lag between ops of two streams
+	lagReturn        // lag from the end of the work to the return of the call that waited for the work
 	lagKinds
 )
 
 const (
-	// near is the longest delay, in ns, between the end of an op and the start of an op that waits for it. An op that
-	// starts later waited for something else.
+	// near is the longest delay, in ns, between the end of an op and the start of a second op that waits for the first.
+	// If the second op starts later, it waited for something else.
 	near = 20_000
 	// noise is the variation of lags, in ns. Delays up to noise are not gaps.
 	noise = 3_000
@@ -32,15 +32,15 @@ const (
 // lags are the usual lags of a rank, in ns.
 type lags struct {
 	of     [lagKinds]int64
-	after  map[int32]int64 // from the end of an op in a graph to the next op, by the kernel key of the next op
-	launch map[int32]int64 // from the begin of a call to its first op on an idle device, by the name of the op
+	after  map[int32]int64 // lag from the end of an op in a graph to the next op, by the kernel key of the next op
+	launch map[int32]int64 // lag from the begin of a call to its first op on an idle device, by the op's name
 	call   map[int32]int64 // length of a call, by the name of its first op
 }
 
 // asks returns the time at which a call submits its first op to the device. A call may stall before it submits the op.
-// This is assumed if the call takes far longer than similar calls, and if the op does not begin before the last part of
-// the call, which has the usual length of such calls. The stall counts as host time. If the launch queue was full, the
-// call is assumed not to have stalled.
+// A stall is assumed if two conditions hold: the call takes far longer than similar calls, and the op does not begin
+// before the last part of the call. That last part has the usual length of such calls. The stall counts as host time.
+// If the launch queue was full, the call is assumed not to have stalled.
 func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
 	if c.Op < 0 || c.Blocks {
 		return c.Start
@@ -110,8 +110,8 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 			c := &r.Calls[o.Call]
 			asked := usual.asks(r, c)
 			lag := o.Start - asked
-			// Keep the recorded lag if the device was idle for most of it and the lag is near the usual lag. Otherwise
-			// the device began late, for example because other processes use it.
+			// Keep the recorded lag if the device was idle for most of the lag and the lag is near the usual lag.
+			// Otherwise the device began late, for example because other processes use it.
 			idle, most := o.Start-max(busy, asked), usual.launch[o.Name]
 			if 2*idle < lag || c.Blocks && busy > asked || lag > 2*most+near {
 				lag = min(lag, most)

@@ -97,7 +97,7 @@ func (b *builder) addOutputs(r *match.Rank, ends []int32, w *waitFor, usual *lag
 }
 
 // addTurns makes the steps of threads depend on the outputs for which the engine waits. The engine sends a step to all
-// workers at once, so a worker itself causes any delay beyond that of the first worker.
+// workers at once, so a worker that begins the step later than the first worker causes the extra delay itself.
 func (b *builder) addTurns() {
 	type turn struct{ output, step int32 }
 	least := map[turn]int64{} // time from the output to the step on the first worker

@@ -6,13 +6,13 @@
 // for which it waits has ended. The ops of a collective end when the collective has begun on all ranks and its transfer
 // is done. A blocking call returns when the work for which it waits is done.
 //
-// Traces do not record which stream waits for which event. Waits between streams are inferred: streams of a rank that
-// never run concurrently form one queue, and an op that begins just after the end of an op of another stream waits for
-// that op.
+// Traces do not record which stream waits for which event. Waits between streams are inferred by two rules. Streams of
+// a rank that never run concurrently form one queue. An op that begins just after the end of an op of another stream
+// waits for that op.
 //
 // Between the end of one moment and the begin of a moment that waits for it, there is a lag. The replay uses the rank's
-// median for this kind of lag, not the recorded value. If the recorded begin is later than that, the rest is an
-// unexplained gap, which the replay keeps. Times are int64 ns.
+// median for this kind of lag, not the recorded value. If the recorded begin is later than the median lag explains, the
+// remaining time is an unexplained gap, which the replay keeps. Times are int64 ns.
 package replay
 
 import (
@@ -39,8 +39,8 @@ const (
 // none means no node, op or name.
 const none = -1
 
-// node is a moment of a replay. It begins gap after the last of the nodes for which it waits (each plus its lag), and
-// ends dur later.
+// node is a moment of a replay. The node begins gap after the last of the nodes for which it waits, where each of these
+// nodes counts with its lag. The node ends dur after it begins.
 type node struct {
 	at       int64    // recorded end, on the common clock
 	dur, gap int64    //
@@ -58,7 +58,7 @@ func (n *node) start() int64 { return n.at - n.dur }
 // Graph is the dependency graph of the ranks of one domain.
 type Graph struct {
 	domain *match.Domain
-	nodes  []node    // for each rank, the nodes of each thread, then those of the device
+	nodes  []node    // for each rank, the nodes of each thread, then the nodes of the device
 	order  []int32   // indices of nodes, ordered so that each node follows the nodes for which it waits
 	meets  [][]int32 // arrivals at each meeting of a GPU or host collective
 	// First and End bound the steps that all ranks have in full: [First, End).
@@ -91,7 +91,7 @@ func New(d *match.Domain) *Graph {
 }
 
 // Loose returns the number of steps, after the first, with a node that waits for nothing recorded. Such a node keeps
-// its recorded time under any change, and so delays the nodes that depend on it.
+// its recorded time under any change, so the nodes that depend on it are delayed as in the recording.
 func (g *Graph) Loose() (steps int) {
 	of := make([]bool, g.End)
 	for i := range g.nodes {
@@ -255,9 +255,9 @@ func (b *builder) addMeets() {
 	}
 }
 
-// afterAll handles an op that began before the previous op had ended (programmatic dependent launch). It arrives at the
-// collective when that previous op has ended, since it waits for the previous op internally. latest is the earliest end
-// of the collective's ops: no op ends before all have arrived.
+// afterAll handles an op that began before the previous op had ended (programmatic dependent launch). The op arrives at
+// the collective when that previous op has ended, since it waits for the previous op internally. latest is the earliest
+// end of the collective's ops: no op ends before all have arrived.
 func (b *builder) afterAll(n *node, latest int64) {
 	for i, from := range n.from {
 		if from != none && n.lag[i] < 0 && b.nodes[from].at <= latest {

@@ -58,7 +58,7 @@ func moments(r *match.Rank, hosts []hostPart, turns []engineWait, usual *lags) m
 	}
 	for _, list := range out {
 		runsort.Stable(list, func(a, b moment) bool {
-			// The call that launches a blocking copy also waits for it, so the launch comes before the begin of
+			// The call that launches a blocking copy also waits for the copy, so the launch comes before the begin of
 			// blocking.
 			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.what, a.what), cmp.Compare(b.call, a.call)) < 0
 		})
@@ -85,8 +85,8 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	return out
 }
 
-// addHost makes the nodes of a rank's threads. It returns the nodes of calls, and the nodes of returns. What returns
-// wait for is added later, when the nodes of ops exist.
+// addHost makes the nodes of a rank's threads. It returns the nodes of calls, and the nodes of returns. The
+// dependencies of returns are added later, when the nodes of ops exist.
 func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32, returns []ret) {
 	calls = make([]int32, len(r.Calls))
 	hosts := b.hosts[rank]
@@ -151,9 +151,9 @@ func stepOf(r *match.Rank, step int32) int32 {
 	return step + int32(r.First)
 }
 
-// waitFor finds the op for which a blocking call waited. Of the ops that were launched before the call returned and had
-// ended by then, it is the op that ended last. If the call waits for an event, only launches after which an event was
-// recorded are considered.
+// waitFor finds the op for which a blocking call waited. This is the op that ended last, among the ops that were
+// launched and had ended before the call returned. If the call waits for an event, only launches after which an event
+// was recorded are considered.
 type waitFor struct {
 	r      *match.Rank
 	lastOf []int32 // by call: the call's op that ends last, or none
@@ -185,7 +185,7 @@ func newWaitFor(r *match.Rank) *waitFor {
 	return w
 }
 
-// longAgo is the number of calls before a return among which op searches.
+// longAgo is the number of calls before a return that op searches.
 const longAgo = 4096
 
 func (w *waitFor) op(x ret) int32 {

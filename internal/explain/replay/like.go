@@ -151,9 +151,9 @@ func nameOf(names *prep.Names, key int32) int32 {
 	return names.Keys[key].Name
 }
 
-// As returns the change that makes b.Ranks in b.Steps like the other ranks or, if b.Like is set, like other steps of
-// the same ranks. It compares the total of each kernel name with the median of the totals of these others. ok is false
-// if there is nothing with which to compare.
+// As returns the change that makes b.Ranks in b.Steps like the other ranks. If b.Like is set, the change makes them
+// like other steps of the same ranks. It compares the total of each kernel name with the median of the totals of those
+// ranks or steps. ok is false if there are no such ranks or steps.
 func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	g.tallied.Do(func() {
 		g.to = g.towards()
@@ -219,7 +219,7 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 		}
 		p := peers[k]
 		ratio := float64(p.ns) / float64(t.ns)
-		each := ratio // ratio of the mean times of one run, whatever the number of runs
+		each := ratio // ratio of the mean times of one run, independent of the number of runs
 		if p.n > 0 {
 			each = ratio * float64(t.n) / float64(p.n)
 		}

@@ -5,7 +5,7 @@ type Piece struct {
 	Step  int // step to which the path belongs
 	Rank  int // index in the domain's ranks
 	Node  Node
-	Lag   bool // the piece is the time before the node, following a node of kind After
+	Lag   bool // the piece is the time between a node of kind After and this node
 	After What
 	Gap   bool // the piece is the unexplained part of that time
 	NS    int64

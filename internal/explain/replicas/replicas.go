@@ -27,8 +27,9 @@ const (
 	shown     = 3    // number of kernels listed
 )
 
-// Compare compares the ranks of one replica with all other ranks. Of the kinds of steps that both sides have, it uses
-// the kind on which the replica spent the most time. It returns nil if the sides have no kind in common.
+// Compare compares the ranks of one replica with all other ranks. It compares steps of one kind: among the kinds that
+// both sides have, the kind on which the replica spent the most time. It returns nil if the sides have no kind in
+// common.
 func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.Source) bool) *result.Replica {
 	this, others := map[trace.StepKind]*side{}, map[trace.StepKind]*side{}
 	for _, r := range ranks {
@@ -97,7 +98,8 @@ func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 		}
 		return into[kind]
 	}
-	// Profilers start in the first step, and the last step's period is not comparable with the others.
+	// Profilers start in the first step, and the period of the last step is not comparable with the periods of other
+	// steps.
 	end := len(r.Steps)
 	if end > fewSteps+1 {
 		end--
@@ -186,7 +188,7 @@ func like(a, b *side) (ratio float64, kinds int) {
 	return in(a) / of, len(same)
 }
 
-// differences returns the kernels for which a takes the most device time beyond that of b.
+// differences returns the kernels for which the device time of a exceeds that of b the most.
 func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 	na, nb := float64(len(a.counts)), float64(len(b.counts))
 	all := maps.Clone(a.named)
@@ -207,10 +209,10 @@ func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 	return out[:min(len(out), shown)]
 }
 
-// cause returns the reason that the steps of the replica take longer, if they do. The most certain criterion is tried
-// first: a kernel of the same name and grid has the same work on all replicas, unless a step has more requests. With
-// more requests, the work of kernels with a fixed grid (attention, persistent kernels) grows at most in proportion to
-// the requests.
+// cause returns the reason that the steps of the replica take longer than those of the other replicas, if they do take
+// longer. The most certain criterion is tried first: a kernel of the same name and grid has the same work on all
+// replicas, unless a step has more requests. With more requests, the work of kernels with a fixed grid (attention,
+// persistent kernels) grows at most in proportion to the requests.
 func cause(r *result.Replica) string {
 	a, b := &r.This, &r.Others
 	period, load := r.Longer(), r.Busier()

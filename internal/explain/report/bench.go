@@ -57,7 +57,7 @@ func BenchText(w io.Writer, b *Bench, o Options) error {
 	return err
 }
 
-const none = "n/a" // text of a figure without samples, which must not be shown as 0
+const none = "n/a" // text for a figure without samples; such a figure must not be shown as 0
 
 type benchRows struct{ out *strings.Builder }
 

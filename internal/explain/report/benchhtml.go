@@ -246,7 +246,7 @@ func newBenchData(b *Bench) (*benchData, int) {
 }
 
 // benchPick returns the indices of the requests that are shown individually: failed requests, slow requests, and an
-// even selection of the others.
+// even selection of the remaining requests.
 func benchPick(records []bench.Record) []int {
 	all := seq(len(records))
 	if len(all) <= benchDots {

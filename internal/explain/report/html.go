@@ -33,7 +33,7 @@ const (
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"pct":  func(f float64) string { return fmt.Sprintf("%.3f", max(min(finite(f), 1), 0)*100) },
 	"slug": slug,
-	// at returns the x position of a value in the drawing of a span, which is 160 wide.
+	// at returns the x position of a value in the drawing of a span. The drawing has a width of 160.
 	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
 	"share": share,
 	"count": metric.Count[int64],
@@ -95,7 +95,7 @@ func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	return execute("page.html", &p, &p.Data, data)
 }
 
-// Page is a link to another page.
+// Page is a link to a different page.
 type Page struct{ Name, File string }
 
 // assets holds the style, script and data of a page.
@@ -177,7 +177,7 @@ type pageColumn struct {
 	Graph bool   `json:"graph,omitempty"`
 }
 
-// pageRow is a row of a table. It has an ID if a link leads to it.
+// pageRow is a row of a table. The row has an ID if a link leads to the row.
 type pageRow struct {
 	ID    string     `json:"id,omitempty"`
 	Cells []pageCell `json:"cells"`

@@ -198,7 +198,7 @@ func lowerMedian(x []int64) int64 {
 	return x[(len(x)-1)/2]
 }
 
-// further returns the one of a and b that is further from 0.
+// further returns a or b, whichever is further from 0.
 func further(a, b int64) int64 {
 	if max(b, -b) > max(a, -a) {
 		return b

@@ -133,8 +133,8 @@ func (p *page) gap(r *result.Report, e *result.Evidence) string {
 	return ""
 }
 
-// row returns the link to the first row of a table that has the wanted cells. want holds pairs of column and text. row
-// returns "" if no row matches, and the link to the table if there are no pairs.
+// row returns the link to the first row of a table that has the wanted cells. want holds pairs of column and text. If
+// want is empty, row returns the link to the table. If no row matches, row returns "".
 func (p *page) row(table string, want ...string) string {
 	if len(want) == 0 && slices.ContainsFunc(p.Tables, func(t pageTable) bool { return t.ID == table }) {
 		return "#" + table

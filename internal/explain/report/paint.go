@@ -1,7 +1,7 @@
 package report
 
-// paint colours text with ANSI codes if it is true. go-pretty could do this too, but its result depends on a global
-// switch and on the environment.
+// paint colours text with ANSI codes if the paint value is true. go-pretty could do this, too, but the result of
+// go-pretty depends on a global switch and on the environment.
 type paint bool
 
 func (p paint) code(code, s string) string {

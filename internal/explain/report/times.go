@@ -114,8 +114,8 @@ func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 	return rows, ""
 }
 
-// perStep returns the mean length of a row's steps, in ns. The row for all ranks is the sum over the ranks, so it is
-// divided by the total number of steps of all ranks.
+// perStep returns the mean length of a row's steps, in ns. The row for all ranks is the sum over the ranks, so perStep
+// divides this row by the total number of steps of all ranks.
 func perStep(r *result.Report, t *result.TimeRow) int64 {
 	if t.Rank != allRanks {
 		return int64(ratio(t.Total, t.Steps))

@@ -16,7 +16,7 @@ type BalanceRow struct {
 	Ratio  float64 `json:"balance"`        // mean time divided by maximum time, over all places; 1: even
 	Lost   int64   `json:"lost_ns"`        // per step: time of the slowest rank minus mean time, summed over places
 	Waited int64   `json:"waited_ns"`      // part of Lost in which ranks waited for the slowest rank, mean over ranks
-	Halves bool    `json:"halves"`         // there were enough steps to compute Same
+	Halves bool    `json:"halves"`         // whether there were enough steps to compute Same
 	Same   float64 `json:"same_share"`     // share of Lost due to placement: the same ranks are always the slowest
 	Period int64   `json:"step_period_ns"` // median period of the steps
 

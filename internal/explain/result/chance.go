@@ -6,7 +6,7 @@ import "github.com/stepscope/stepscope/internal/explain/fact"
 // have shown.
 type Chance struct {
 	Tested   int `json:"tested"`    // number of findings with a p-value, including HeldBack
-	HeldBack int `json:"held_back"` // number of findings not reported because chance explains them
+	HeldBack int `json:"held_back"` // number of findings that are not reported because chance explains them
 	Untested int `json:"untested"`  // number of findings with too few steps or ranks for a test
 	// Seen holds the smallest detectable lateness for each set of ranks that share collectives and each kind of step.
 	Seen []Seen `json:"detectable"`
@@ -15,8 +15,8 @@ type Chance struct {
 	Says  fact.Fact `json:"detectable_text"` // the smallest detectable lateness; "": unknown
 }
 
-// Seen is the smallest detectable lateness: if one rank had been late by this time in every step of a kind, it would
-// have been found.
+// Seen is the smallest detectable lateness: a rank that had been late by this time in every step of a kind would have
+// been found.
 type Seen struct {
 	Ranks []int   `json:"ranks"` // ranks that share collectives
 	Kind  string  `json:"kind"`

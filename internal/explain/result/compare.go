@@ -130,7 +130,7 @@ const (
 
 // Kinds of causes, in addition to the kinds of findings.
 const (
-	CauseKernels = "kernels" // kernels that all ranks run longer, more often, or not any more
+	CauseKernels = "kernels" // kernels that changed on all ranks: slower, more frequent, or gone
 	CauseFigure  = "figure"  // a part of the step time
 )
 

@@ -2,7 +2,8 @@ package result
 
 import "github.com/stepscope/stepscope/internal/explain/fact"
 
-// ReasonShared means that the device stalls inside kernels, like a device that several processes share by time slices.
+// ReasonShared means that the device stalls inside kernels in the same way as a device that several processes share by
+// time slices.
 const ReasonShared = "shared"
 
 // Held describes a device that stalls inside some kernels but runs all other kernels as fast as its peers.

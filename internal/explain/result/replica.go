@@ -13,7 +13,7 @@ type Replica struct {
 	Like      float64 `json:"like"`
 	LikeKinds int     `json:"like_kinds"`
 	Held      *Held   `json:"held"` // nil: no stalls inside kernels, or they explain only a part
-	// Cause is the reason that steps take longer: a straggler cause, CauseLoad, or "" if they do not.
+	// Cause is the reason that steps take longer: a straggler cause, CauseLoad, or "" if steps do not take longer.
 	Cause   string          `json:"cause"`
 	Kernels []ReplicaKernel `json:"kernels"` // kernels with the largest differences in device time, the largest first
 }

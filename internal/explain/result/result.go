@@ -79,18 +79,18 @@ type Recording struct {
 	RatioHigh float64 `json:"ratio_high"`
 	// Upper means that Outside is an upper bound, because it includes some prefill.
 	Upper bool      `json:"outside_is_upper"`
-	Added int64     `json:"added_ns"` // time that recording certainly adds per step; 0: none is certain
+	Added int64     `json:"added_ns"` // time that recording certainly adds per step; 0: no time is certain
 	Vague bool      `json:"vague"`    // it cannot be decided whether recording added anything
 	Says  fact.Fact `json:"text"`     // summary; "": nothing relevant
 
 	Why     fact.Fact `json:"-"` // reason if not Known
-	Matters bool      `json:"-"` // there are findings about hosts, on which recording has an effect
+	Matters bool      `json:"-"` // there are findings about hosts, which recording affects
 }
 
 // Kinds of findings that are used outside the rules that find them. All other kinds occur only in package judge, at the
 // beginning of IDs of findings.
 const (
-	Straggler       = "straggler"           // one rank makes the others wait
+	Straggler       = "straggler"           // one rank makes the other ranks wait
 	SlowLink        = "slow_link"           // transfers became slower for all ranks of a group
 	SlowSince       = "slow_since"          // steps take longer on all ranks from some step on
 	SlowStep        = "slow_step"           // steps that took much longer than similar steps
@@ -111,7 +111,7 @@ const (
 	CauseDevice        = "device"        // the same kernels take longer, or start late although launched in time
 	CauseHost          = "host"          // the same kernels are launched late
 	CauseCommunication = "communication" // transfers take longer
-	CauseUnknown       = "unknown"       // the same kernels start late, without recorded launches: host or device
+	CauseUnknown       = "unknown"       // the same kernels start late, with unrecorded launches: host or device
 )
 
 // Finding is one result of the analysis, with its evidence.
@@ -123,11 +123,11 @@ type Finding struct {
 	Names     []string `json:"rank_names"` // labels of Ranks
 	FirstStep int      `json:"first_step"` // counted from 0 in the capture; -1: not specific to steps
 	LastStep  int      `json:"last_step"`
-	Passing   bool     `json:"passing"` // transient: it ended before the capture ended
+	Passing   bool     `json:"passing"` // transient: the problem ended before the capture ended
 	Cause     string   `json:"cause"`
 	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared; "": unknown
-	// CostNSPerStep is the cost of the finding per step. For a straggler, it is the time for which other ranks wait for
-	// it, as the median over the finding's steps.
+	// CostNSPerStep is the cost of the finding per step. For a straggler, it is the time for which the other ranks wait
+	// for the straggler, as the median over the finding's steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
 	Title         fact.Fact  `json:"title"`
 	Evidence      []Evidence `json:"evidence"`
@@ -257,7 +257,7 @@ type StageRow struct {
 	Busy  int64   `json:"busy_ns"` // time in which the device ran work launched by the stage
 	Wait  int64   `json:"wait_ns"` // time in the stage's collectives before the last rank arrived
 	Idle  int64   `json:"idle_ns"` // part of Host in which the device did nothing
-	Own   int64   `json:"own_ns"`  // Host less the waits in it
+	Own   int64   `json:"own_ns"`  // Host minus the waits in it
 	// Beyond is the excess of Own over that of the fastest rank.
 	Beyond int64 `json:"beyond_ns"`
 	Caused int64 `json:"caused_ns"` // time for which other ranks waited in collectives at which this rank arrived last

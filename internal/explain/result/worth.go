@@ -2,8 +2,8 @@ package result
 
 import "github.com/stepscope/stepscope/internal/explain/fact"
 
-// Replay tells how accurately the capture's steps can be replayed from recorded durations and dependencies. The worth
-// of findings and the predictions of WhatIf are no more accurate than the replay.
+// Replay describes how accurately the capture's steps can be replayed from recorded durations and dependencies. The
+// worth of findings and the predictions of WhatIf are no more accurate than the replay.
 type Replay struct {
 	Known bool      `json:"known"`
 	Why   fact.Fact `json:"why"` // reason if not Known
@@ -60,7 +60,7 @@ const (
 	PathTransfer = "transfer" // a collective, after all ranks arrived
 	PathHost     = "host"     // host time before a call
 	PathLaunch   = "launch"   // from a call to the start of its work
-	PathReturn   = "return"   // from the end of the work to the return of a call that waited for it
+	PathReturn   = "return"   // from the end of the work to the return of a call that waited for the work
 	PathDevice   = "device"   // from the end of an op to the next
 	PathGap      = "gap"      // unexplained time
 )
@@ -79,9 +79,9 @@ type PathRank struct {
 	Rank  int     `json:"rank"`
 	NS    int64   `json:"ns"`
 	Share float64 `json:"share"`
-	// Ahead is the largest possible gain, over all steps, from speeding up this rank alone: beyond it, other ranks
-	// would arrive last at the collectives on the path at which this rank is last. Next is the rank that would most
-	// often be last instead; -1: none.
+	// Ahead is the largest possible gain, over all steps, from speeding up this rank alone. Beyond this gain, other
+	// ranks would arrive last at those collectives on the path at which this rank is last. Next is the rank that would
+	// most often be last instead of this rank; -1: none.
 	Ahead int64 `json:"ahead_ns"`
 	Next  int   `json:"next"`
 }

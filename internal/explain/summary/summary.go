@@ -1,6 +1,6 @@
 // Package summary encodes prepared ranks, so that they can be analysed on a different host than the host that stores
-// the traces. The format is a stream of trace files, each with its ranks. It is not meant for storage: only the version
-// of stepscope that wrote a stream can read it.
+// the traces. The format is a stream of trace files, each with its ranks. The format is not meant for storage: only the
+// version of stepscope that wrote a stream can read the stream.
 package summary
 
 import (
@@ -30,8 +30,8 @@ type Window struct {
 // File is the summary of one trace file.
 type File struct {
 	Of set.File
-	// The fields below come from the head of the file: its process group, whether it is a merged file, the ranks
-	// missing from the merge, and the reason if the head could not be read.
+	// The fields below come from the head of the file: its process group, whether the file is merged, and the ranks
+	// missing from the merge. If the head could not be read, Problem is the reason.
 	World   trace.World
 	Merged  bool
 	Missing []set.Missing
@@ -130,7 +130,7 @@ var ErrVersion = errors.New("summaries of another version of stepscope: use the 
 // Limits on memory when reading.
 const (
 	mostBytes  = 256 << 20 // maximum size of a frame, both compressed and uncompressed
-	mostRatio  = 100       // of a frame's text to its compressed size, beyond leastFrame
+	mostRatio  = 100       // maximum ratio of uncompressed to compressed size, for the bytes beyond leastFrame
 	leastFrame = 16 << 20
 	growth     = 1 << 20 // memory allocated before more of a frame has arrived
 )

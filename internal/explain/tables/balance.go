@@ -192,9 +192,9 @@ func balanceOf(d *match.Domain, n int, of [][]placed, parts []Coordinate) (b bal
 	return b
 }
 
-// Evened returns a function that gives the factor by which the time of an op would change if the given kind of work
-// were spread evenly in the given steps, so that every coordinate took the mean time in each place. Evened returns nil
-// if ranks do not have at least two different coordinates.
+// Evened computes the effect of spreading the given kind of work evenly in the given steps, so that every coordinate
+// takes the mean time in each place. The returned function gives the factor by which the time of an op would change.
+// Evened returns nil if ranks do not have at least two different coordinates.
 func Evened(a *match.Aligned, d *match.Domain, work string, steps []int) func(rank, op int) float64 {
 	at := slices.IndexFunc(spreads, func(s sharing) bool { return s.work == work })
 	parts := Coordinates(d, spreads[at].of)
@@ -239,7 +239,8 @@ func Evened(a *match.Aligned, d *match.Domain, work string, steps []int) func(ra
 	}
 }
 
-// waitedFor returns the mean wait of ranks in a collective if a rank in late arrives last, otherwise 0.
+// waitedFor returns the mean wait of ranks in a collective in which a rank in late arrives last. It returns 0 if
+// another rank arrives last.
 func waitedFor(m *match.Match, late []int) (wait float64) {
 	if !m.Possible() {
 		return 0
@@ -353,8 +354,8 @@ func (b balanced) sum() balanced {
 }
 
 // layerOf sums up one place over steps that have the same places. lost is the time lost in that place over all steps.
-// same is the part of lost that is lasting: the coordinate that is slowest in one half of the steps is measured in the
-// other half, so that chance cancels out.
+// same is the lasting part of lost. To cancel out chance, the coordinate that is slowest in one half of the steps is
+// measured in the other half.
 func layerOf(a *match.Aligned, parts []Coordinate, steps []balanced, place int) (l result.BalanceLayer, same, lost float64) {
 	l.Layer = place
 	layer := steps[0].layer[place]

@@ -15,8 +15,8 @@ import (
 // mostKernels is the largest number of kernels listed for a cause.
 const mostKernels = 8
 
-// CauseKernels sets the kernels of a cause. It compares the kernels of the rank that the cause concerns with those of a
-// rank of the other side, in steps of the same bucket.
+// CauseKernels sets the kernels of a cause. It compares the kernels of the rank that the cause concerns with the
+// kernels of a rank of the other side, in steps of the same bucket.
 func CauseKernels(a, b *Sample, c *result.Cause) {
 	if c.Rank == "" {
 		return
@@ -146,9 +146,9 @@ func (h *Sample) kernelsOf(r *match.Rank, in func(step int) bool) *rankKernels {
 }
 
 // alike returns, for each side, the share of GPU time in kernels that the other side also runs or replaces by
-// equivalent kernels. It covers steps of the buckets that both sides have, without communication. often is the factor
-// by which nearly all kernels that run several times a step run more often (or, below 1, less often) in B than in A. It
-// is 1 if there is no such factor.
+// equivalent kernels. It covers steps of the buckets that both sides have, without communication. often applies to
+// kernels that run several times a step. It is the factor by which nearly all of them run more often in B than in A;
+// below 1, they run less often. It is 1 if there is no such factor.
 func alike(a, b *Sample) (ofA, ofB, often float64) {
 	known := map[kernelKey]bool{}
 	for k, before := range renamed(a, b) {

@@ -100,7 +100,8 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	return out
 }
 
-// groupName names the ranks of a collective. It returns "" if these are all ranks and too many to list.
+// groupName names the ranks of a collective. It returns "" if the collective has all ranks of the domain and these are
+// too many to list.
 func groupName(d *match.Domain, m *match.Match) string {
 	if len(m.At) == len(d.Ranks) && len(m.At) > 4 {
 		return ""

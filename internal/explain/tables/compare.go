@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// effectFloor is the smallest effect on the step time, as a share of it, at which a kernel's change counts as a
-	// regression.
+	// effectFloor is a share of the step time. A kernel's change counts as a regression only if its effect on the step
+	// exceeds this share.
 	effectFloor = 0.005
 )
 
@@ -53,8 +53,8 @@ func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Compar
 	return c
 }
 
-// Captures are taken to be of different models if kernels with a counterpart take less than leastLike of the GPU time,
-// or if nearly all kernels run more or less often by at least the factor mostOften.
+// Captures are taken to be of different models in two cases: kernels with a counterpart take less than leastLike of the
+// GPU time, or nearly all kernels run more often or less often by at least the factor mostOften.
 const (
 	leastLike = 0.5
 	mostOften = 1.25
@@ -193,9 +193,9 @@ func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
 	return out
 }
 
-// renamed maps kernels of b without a counterpart to equivalent kernels of a: within the steps of one bucket, it first
-// pairs kernels with the same name but different grids, and then kernels of the same class if their number per step and
-// their order agree.
+// renamed maps kernels of b without a counterpart to equivalent kernels of a, within the steps of one bucket. It first
+// pairs kernels with the same name but different grids. Then it pairs kernels of the same class, if their number per
+// step and their order agree.
 func renamed(a, b *Sample) map[kernelKey]kernelKey {
 	type group struct {
 		bucket

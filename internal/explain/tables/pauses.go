@@ -31,14 +31,14 @@ const (
 type under int8
 
 const (
-	unsaid under = iota // beside an idle step: only a rank with requests can show it
+	unsaid under = iota // a step beside the gap is idle: only a rank with requests can decide
 	noneUnder
 	untold
 	someUnder
 )
 
-// pause holds the intervals between the steps of one rank's host, in time order. all are the intervals in which no step
-// was due as far as the trace shows; none are those of all in which no request was under way.
+// pause holds the intervals between the steps of one rank's host, in time order. all holds the intervals in which, as
+// far as the trace shows, no step was due. none holds those intervals of all in which no request was under way.
 type pause struct{ all, none []prep.Interval }
 
 // Pauses holds the pauses by rank.
@@ -110,8 +110,8 @@ func coldTime(r *prep.Rank, from, to int64) (sum int64) {
 	return sum
 }
 
-// together reports whether two ranks make the same steps. Ranks of one replica do, and so do ranks of replicas that
-// share collectives (data-parallel attention).
+// together reports whether two ranks make the same steps. Ranks of one replica make the same steps. So do ranks of
+// replicas that share collectives, as with data-parallel attention.
 func together(a *match.Aligned, r, q *match.Rank) bool {
 	x, y := &r.Source, &q.Source
 	return x.Rank.DP == y.Rank.DP && x.Rank.PP == y.Rank.PP && x.Stage == y.Stage || slices.ContainsFunc(a.Domains, func(d *match.Domain) bool {
@@ -119,7 +119,8 @@ func together(a *match.Aligned, r, q *match.Rank) bool {
 	})
 }
 
-// unusual returns the time between two steps above which that time is a pause if the requests do not decide.
+// unusual returns the limit for the time between two steps. If the requests do not decide, a time above this limit is a
+// pause.
 func unusual(r *prep.Rank, told []under) int64 {
 	var known, all []int64
 	for i, u := range told {

@@ -84,7 +84,7 @@ func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample,
 	return h, nil
 }
 
-// sampled says where the values of a step are stored.
+// sampled is the position at which the values of a step are stored.
 type sampled struct {
 	bucket
 	nth   int // index among the steps of the same bucket; -1: left out

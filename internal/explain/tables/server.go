@@ -21,7 +21,7 @@ type pdRank struct {
 	at       trace.Rank
 	host     string
 	rule     string // rule by which the trace was cut into steps
-	lead     bool   // first rank of its data-parallel rank; the others run the same steps
+	lead     bool   // the leading rank of its data-parallel rank; the other ranks run the same steps
 	from, to int64  // recorded time, ns on the rank's own clock
 	steps    []trace.Step
 	periods  []int64 // period of each step but the last
@@ -122,7 +122,7 @@ func sideRank(r *prep.Rank, n *prep.Names, steps []prep.Step) *pdRank {
 
 // recordedIn returns the recorded time that the file gives. If the file does not give it or is truncated, recordedIn
 // returns the time covered by the steps. The file's time is preferable because a lightly loaded server is idle for most
-// of the window, also before its first and after its last step.
+// of the window, including the time before its first step and after its last step.
 func recordedIn(r *prep.Rank, steps []prep.Step, done []int64) (from, to int64) {
 	switch said := r.Recorded; {
 	case len(steps) == 0:
@@ -134,8 +134,8 @@ func recordedIn(r *prep.Rank, steps []prep.Step, done []int64) (from, to int64) 
 	}
 }
 
-// Usable drops the ranks without steps, unless they certainly had no work. That is certain if the file gives the length
-// of its recording, and the files of other servers name their steps.
+// Usable drops the ranks without steps, unless they certainly had no work. The absence of work is certain if the file
+// gives the length of its recording, and the files of other servers name their steps.
 func Usable(sides ...[]*Server) (out [][]*Server) {
 	named := false
 	for _, s := range slices.Concat(sides...) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Stages breaks down the time of a diffusion pipeline by stage and rank: the time on the host, from the begin to the
-// end of the stage, and the time on the device of the work launched in the stage.
+// Stages breaks down the time of a diffusion pipeline by stage and rank. Host time is the time from the begin to the
+// end of the stage. Device time is the time of the work that was launched in the stage.
 func Stages(a *match.Aligned) (out []result.StageRow) {
 	met := meetings(a)
 	order := map[string]int{} // order of the stages, by first occurrence
@@ -98,7 +98,7 @@ func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
 // meeting describes one rank's part in a collective.
 type meeting struct {
 	wait   int64 // the rank's wait until the last rank arrived
-	caused int64 // the longest wait of the others, if this rank was the last
+	caused int64 // the longest wait of the other ranks, if this rank was the last
 }
 
 // meetings returns, by rank and op, the meeting of each op that belongs to a collective of several ranks. It includes

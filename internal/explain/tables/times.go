@@ -16,8 +16,8 @@ import (
 // of the next step, so the windows of all steps cover the capture without gap or overlap. There is one exception: the
 // last step of a stage of a diffusion pipeline ends with its own last op, since other stages follow.
 
-// Kinds of device time. If several overlap, the time counts as the first of them: time with compute counts as compute,
-// whatever else runs.
+// Kinds of device time. If several kinds overlap, the time counts as the first of them: time with compute counts as
+// compute, even if other kinds of work run.
 const (
 	inCompute = iota
 	inComm

@@ -1,7 +1,7 @@
 // Package timeslice distinguishes a device that stalls within a few kernels from a slow device. The stalling device
-// runs all other kernels as fast as its peers. Processes that share a device without MPS get it in turns ("time
-// slices", https://docs.nvidia.com/deploy/mps/: without MPS, kernels of different processes do not run at the same
-// time). A kernel that loses its turn ends some ms later, whatever its work.
+// runs all other kernels as fast as its peers. Processes that share a device without MPS get the device in turns,
+// called time slices. Without MPS, kernels of different processes do not run at the same time
+// (https://docs.nvidia.com/deploy/mps/). A kernel that loses its turn ends some ms later, independent of its work.
 package timeslice
 
 import (

@@ -13,7 +13,7 @@ import (
 type Clock struct {
 	Host    string `json:"host"` // host of the server; "": unknown
 	OneHost bool   `json:"one_host"`
-	Drift   int64  `json:"drift_ns"` // drift of the client's wall clock over the run, which has been corrected
+	Drift   int64  `json:"drift_ns"` // drift of the client's wall clock over the run; already corrected
 	Bounded bool   `json:"bounded"`
 	Lo      int64  `json:"ahead_lo_ns"`
 	Hi      int64  `json:"ahead_hi_ns"`
@@ -71,8 +71,8 @@ func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 			}
 			s := &l.steps[own[0]]
 			hi = min(hi, s.from-j.wall(r.Sent))
-			// Any prefill step of the request is sufficient. (If a request was retracted before the window and
-			// restarted inside it, the bounds contradict each other.)
+			// Any prefill step of the request is sufficient. If a request was retracted before the window and restarted
+			// inside it, the bounds contradict each other.
 			if s.kind == trace.Prefill {
 				lo = max(lo, s.to-j.wall(r.First))
 			}

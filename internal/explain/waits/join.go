@@ -3,9 +3,9 @@
 //
 // Both are placed on the wall clock, in nanoseconds since the epoch. Traces contain wall clock times; the times of
 // records are converted by the run's StartWall. Requests are matched to steps by id if the server writes request ids
-// into the names of its steps (as stepscope's own server does), otherwise by time. There may be several servers:
-// equivalent servers that each serve some of the requests, or prefill and decode servers with KV transfers between
-// them. docs/metrics.md defines the parts of a wait.
+// into the names of its steps, as stepscope's own server does. Without such ids, requests are matched to steps by time.
+// There may be several servers: equivalent servers that each serve some of the requests, or prefill and decode servers
+// with KV transfers between them. docs/metrics.md defines the parts of a wait.
 package waits
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
-// Server is one of the servers of a load; see [NewServer].
+// Server is a server that served a load, or a part of the load; see [NewServer].
 type Server struct {
 	name  string // "": the only server
 	role  string // api.Prefill, api.Decode, or "" for both
@@ -86,7 +86,7 @@ type Case struct {
 	Event   int    `json:"event"` // index of the late event among the events with text
 	At      int64  `json:"at_ns"` // arrival of the event, in the run's time
 	NS      int64  `json:"ns"`
-	Server  string `json:"server"`        // server that ran the steps; "": the only one
+	Server  string `json:"server"`        // server that ran the steps; "": the only server
 	Decode  string `json:"decode_server"` // for a TTFT, the receiver of the KV transfer; "": not recorded, or none
 	DP      int    `json:"dp_rank"`       // -1: the server has no such ranks
 	DPFrom  string `json:"dp_rank_by"`    // source: server, request ids, time
@@ -95,7 +95,7 @@ type Case struct {
 	Wait    Wait   `json:"waited_for"`    // parts, which add up to NS
 }
 
-// Wait divides a latency into its parts.
+// Wait divides a latency into its parts. "Then" is the end of the part in the preceding line.
 type Wait struct {
 	NotRecorded  int64 `json:"not_recorded_ns"`
 	Way          int64 `json:"way_ns"`           // disaggregated: from sending until the prefill server had the request
@@ -103,12 +103,12 @@ type Wait struct {
 	Queue        int64 `json:"queue_ns"`         // from then, or from sending, until the request's first step
 	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps that contained the request
 	Decode       int64 `json:"own_decode_ns"`    // other steps that contained the request
-	OtherPrefill int64 `json:"other_prefill_ns"` // prefill steps of others, after the request's first step began
+	OtherPrefill int64 `json:"other_prefill_ns"` // other requests' prefill, after the request's first step began
 	OtherSteps   int64 `json:"other_steps_ns"`   // other steps of other requests
 	SlowRank     int64 `json:"slow_rank_ns"`     // parts of steps that waited for a late rank
 	Stall        int64 `json:"stall_ns"`         // no step running, after the request's first step began
 	Transfer     int64 `json:"transfer_ns"`      // from the end of the request's prefill to the end of its KV transfer
-	Join         int64 `json:"join_ns"`          // on the decode server, until the request's first step there
+	Join         int64 `json:"join_ns"`          // from then until the request's first step on the decode server
 	Reply        int64 `json:"reply_ns"`         // from the token's completion to its arrival at the client
 
 	// QueueIdle is the part of Queue without a running step. QueuePrefill is the part of Queue in prefill steps of
@@ -385,7 +385,7 @@ func (j *Joined) explain(s *slow) (c Case, ok bool) {
 	return c, true
 }
 
-// cameOf finds the steps that produced the token that arrived at time to, and the time made at which the token was
+// cameOf finds the steps that produced the token that arrived at the time to. made is the time at which this token was
 // complete. The lane is nil if the token did not arrive in the recorded window, or if none of these steps was recorded.
 func (j *Joined) cameOf(s *slow, from, to int64) (l *lane, own []int, made int64, how string) {
 	lanes := j.next

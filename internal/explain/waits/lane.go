@@ -177,7 +177,8 @@ func (l *lane) holds(at int64) bool {
 	return slices.ContainsFunc(l.windows, func(w interval) bool { return w.from <= at && at <= w.to })
 }
 
-// lastBefore returns the index of the last step that ended no later than at and for which yes returns true, or -1.
+// lastBefore returns the index of the last step that ended no later than the time at, among the steps for which yes
+// returns true. It returns -1 if there is no such step.
 func (l *lane) lastBefore(at int64, yes func(*step) bool) int {
 	i, _ := slices.BinarySearchFunc(l.steps, at, func(s step, at int64) int {
 		if s.to <= at {

@@ -16,14 +16,14 @@ import (
 type move struct {
 	named  bool  // the request id is known
 	came   int64 // prefill: arrival of the request
-	opened int64 // prefill: a decode server had memory for it
+	opened int64 // prefill: a decode server had memory for the request
 	began  int64 // start of the first part of the KV transfer
 	sent   int64 // prefill: end of the last part
 	got    int64 // decode: end of the last part
 }
 
-// at returns a time at which the request is known to have been in transfer. (The end of sending is not suitable,
-// because a prefill server may notice the end after the client has received the token.)
+// at returns a time at which the request is known to have been in transfer. The end of sending is not suitable, because
+// a prefill server may notice the end after the client has received the token.
 func (m *move) at() int64 { return cmp.Or(max(m.came, m.opened), m.began) }
 
 // roomOf is the key by which both sides of a transfer are found: the room or, if it is unknown, the request.
@@ -89,7 +89,7 @@ func (l *lane) moved(id string, from, to int64) (last *move) {
 }
 
 // handOver divides the TTFT of a request into its parts, and sets the decode server of c. The TTFT is the interval
-// [from, to), and the prefill ended on l at made.
+// [from, to). The prefill ended on lane l at the time made.
 func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	w, m := &c.Wait, l.moved(s.r.ID, from, to)
 	if m != nil {
@@ -97,8 +97,8 @@ func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 		c.begin(l, max(m.came, m.opened))
 	}
 	begun := min(max(from, l.steps[c.Steps[0]].from), made)
-	// If a server did not record a time, it was before the window. The queue begins no earlier than the request was
-	// sent.
+	// If a server did not record a time, that time was before the window. The queue begins no earlier than the request
+	// was sent.
 	came, opened := from, from
 	if m != nil {
 		came = min(max(came, m.came), begun)
@@ -142,7 +142,7 @@ func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	w.Reply = to - got
 }
 
-// begin removes the steps that ended no later than by, unless all did.
+// begin removes the steps that ended no later than the time by. If all steps ended by then, it removes none.
 func (c *Case) begin(l *lane, by int64) {
 	if i := slices.IndexFunc(c.Steps, func(i int) bool { return l.steps[i].to > by }); i > 0 {
 		c.Steps, c.First = c.Steps[i:], l.steps[c.Steps[i]].name
@@ -160,8 +160,8 @@ func (j *Joined) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int6
 	return d, min(max(got, made), to)
 }
 
-// joins reports whether a slow time between tokens includes the wait for the request's first decode step. This is so
-// for the first gap, since the prefill server produced the first token.
+// joins reports whether a slow time between tokens includes the wait for the request's first decode step. The first gap
+// includes it, since the prefill server produced the first token.
 func (j *Joined) joins(l *lane, s *slow, own []int, from int64) bool {
 	if !j.byID || l.server.role != api.Decode || s.event != 1 || !l.holds(from) {
 		return false

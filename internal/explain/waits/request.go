@@ -88,7 +88,7 @@ func (j *Joined) Batch(p Place) []int {
 }
 
 // places returns the steps of each record. If steps name their requests, these are the steps that name the record's
-// request; otherwise they are the steps that produced the record's tokens.
+// request. If steps do not, these are the steps that produced the record's tokens.
 func (j *Joined) places() [][]Place {
 	if j.in != nil {
 		return j.in

@@ -37,7 +37,7 @@ func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 		}
 	}
 	if j.byID {
-		// If several lanes have the request, the last lane counts, since the others failed.
+		// If several lanes have the request, the last lane counts, since the earlier lanes failed.
 		last := from
 		for _, other := range lanes {
 			for _, i := range other.of[r.ID] {
@@ -72,8 +72,8 @@ func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 }
 
 // own returns the steps that worked on a request between from and to. If steps have request ids, these are the steps
-// that name the request. Otherwise, for a TTFT, it is the prefill that produced the first token; for a gap between
-// tokens, it is every step that is not a prefill, since such steps include all running requests.
+// that name the request. Without request ids, the result for a TTFT is the prefill that produced the first token. For a
+// gap between tokens, it is every step that is not a prefill, since such steps include all running requests.
 func (j *Joined) own(l *lane, s *slow, from, to int64) (steps []int) {
 	if j.byID {
 		for _, i := range l.of[s.r.ID] {
@@ -114,8 +114,9 @@ func firstToken(r *bench.Record) int64 {
 	return r.First
 }
 
-// made returns the time at which a token that arrived at to was complete: the end of the last step of its request
-// before to. From then on, the token was in transit. fresh means that it is the request's first token.
+// made returns the time at which a token was complete. The token arrived at the time to, and was complete at the end of
+// the last step of its request before to. From then on, the token was in transit. fresh means that it is the request's
+// first token.
 func (l *lane) made(own []int, to int64, fresh bool) int64 {
 	for _, i := range slices.Backward(own) {
 		if s := &l.steps[i]; s.to <= to && (!fresh || s.begins()) {

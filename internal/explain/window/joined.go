@@ -180,7 +180,8 @@ func (c *Capture) join(say *progress.Console, what string, files []*summary.File
 	return c.account(say, what, all, failures, missing)
 }
 
-// place numbers the ranks of a report's processes, continuing after the ranks of the reports placed before.
+// place assigns numbers to the ranks of a report's processes. The numbers continue after those of the previously placed
+// reports.
 func place(places *read.Places, ranks []prep.Rank) {
 	stubs := make([]*trace.Trace, len(ranks))
 	for i := range ranks {

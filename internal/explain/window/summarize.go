@@ -21,7 +21,8 @@ import (
 )
 
 // Summarize writes a summary of each of the window's files, in parallel. Only the traces of the files being processed
-// are in memory. For a file that cannot be read, it writes the error, which is reported when the summaries are joined.
+// are in memory. For a file that cannot be read, Summarize writes the error. The error is reported when the summaries
+// are joined.
 func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writer, rules *kernel.Rules) error {
 	window, _, err := in.Choose(say)
 	if err != nil {

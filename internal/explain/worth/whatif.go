@@ -183,7 +183,8 @@ func count(n int) []int {
 	return out
 }
 
-// gained returns by how much a step is shorter in the replay with step lengths now than in the replay without changes.
+// gained returns by how much a step is shorter in a changed replay than in the replay without changes. now holds the
+// step lengths of the changed replay.
 func (d *Domain) gained(now []int64, step int) int64 {
 	return min(d.Base[step]-now[step], d.Recorded[step])
 }

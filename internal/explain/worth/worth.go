@@ -126,7 +126,7 @@ func (w *Window) Findings(rep *result.Report) {
 	})
 }
 
-// but returns the removal of all causes but the given one.
+// but returns the removal of all causes except the given one.
 func (d *Domain) but(one *taken) (change replay.Change) {
 	for _, t := range d.causes {
 		if t != one {
@@ -306,12 +306,12 @@ func (w *Window) mostly(steps []int) (kind trace.StepKind, several bool) {
 	return kind, len(n) > 1
 }
 
-// hidden is the minimum excess of Worth.Last over the gain of removing the cause alone, as a share of a step, for Last
-// to be reported.
+// hidden is a share of a step. Worth.Last is reported only if it exceeds the gain of removing the cause alone by more
+// than this share.
 const hidden = 0.02
 
-// waits is the minimum ratio between the wait that a late rank causes and the gain of removing the cause, for the
-// difference to be reported.
+// waits is a ratio. The difference between the wait that a late rank causes and the gain of removing the cause is
+// reported only if wait / gain exceeds this ratio.
 const waits = 1.5
 
 // says formats the worth of a finding.

@@ -1,5 +1,5 @@
 // Package batch measures the prefill latency and the decode step latency of one batch of sequences on a running server.
-// The sequences have equal lengths. A [Server] sends a batch in one request, as SGLang's bench_one_batch_server does. A
+// The sequences have equal lengths. Like SGLang's bench_one_batch_server, a [Server] sends a batch in one request. A
 // [Remote] measures a [Grid] of batches.
 //
 // Printed lines, result keys and trace names match those of bench_one_batch_server (section 5.2 of SGLang's contract).
@@ -43,9 +43,9 @@ func (g Grid) Cases() []Case {
 // Tokens returns the number of tokens that all sequences of the batch have together when the batch ends.
 func (c Case) Tokens() int { return c.Batch * (c.Input + c.Output) }
 
-// Batch returns the result in the form in which a run stores it. profiled reports whether a profiler recorded the
-// batch. The decode latency is the mean of the step times that the client saw. Tokens arrive in bursts, which makes the
-// median of the step times meaningless.
+// Batch returns the result in the form in which a run stores it. The argument profiled reports whether a profiler
+// recorded the batch. The decode latency is the mean of the step times that the client saw. The median of the step
+// times would be meaningless, because tokens arrive in bursts.
 func (s *Served) Batch(profiled bool) (bench.Batch, error) {
 	b := bench.Batch{BatchSize: s.BatchSize, InputLen: s.InputLen, OutputLen: s.OutputLen, Profiled: profiled}
 	b.Figures = append(b.Figures, Latency("prefill_latency", s.LastTTFT), Rate("prefill_throughput", s.InputThroughput))

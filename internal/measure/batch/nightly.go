@@ -44,7 +44,8 @@ func (r *Remote) nightly(w io.Writer) error {
 	return enc.Encode(rows)
 }
 
-// firstTrace returns the first trace file in dir, by name, that belongs to one of the stages, or nil.
+// firstTrace returns the trace file in dir that belongs to one of the stages. If there are several, it returns the
+// first file by name. If there is none, it returns nil.
 func firstTrace(dir string, stages ...string) *string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.trace.json*")) // sorted
 	for _, f := range files {

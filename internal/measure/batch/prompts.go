@@ -83,7 +83,8 @@ func (d *Data) Open(ctx context.Context) error {
 	return nil
 }
 
-// Lengths returns c with the lengths that its prompts will have: some data sets ignore the requested lengths.
+// Lengths returns c with the lengths that the prompts of c will have. They may differ from the requested lengths, which
+// some data sets ignore.
 func (d *Data) Lengths(c Case) Case {
 	switch {
 	case d.fixed != nil:
@@ -105,7 +106,7 @@ func (d *Data) Prompts(ctx context.Context, c Case) (*Prompts, error) {
 	p := &Prompts{Case: d.Lengths(c)}
 	of := p.Case
 	if len(d.Lens) > 0 {
-		of.Input = c.Input // the data set makes prompts of this length, which are then cut or repeated
+		of.Input = c.Input // the data set makes prompts of this length; the prompts are then cut or repeated
 	}
 	requests, err := d.requests(ctx, of)
 	if err != nil {

@@ -34,7 +34,7 @@ type Remote struct {
 	SkipWarmup    bool
 	AnyCapacity   bool // a batch may have more tokens than fit in the server's KV cache
 
-	Profile        bool                             // run all batches a second time and record the second pass
+	Profile        bool                             // run all batches a second time and record this second pass
 	Window         func(Case) (torch.Window, error) // profiling window of a batch in the second pass
 	AppendProfiled bool                             // also append the rows of the second pass to the results
 	Sessions       string                           // see torch.Options
@@ -116,7 +116,7 @@ func (r *Remote) openData(ctx context.Context) error {
 }
 
 // warmupInput and warmupOutput are the lengths of a warm-up sequence in SGLang's tool, in tokens. If the longest
-// measured length is shorter, the warm-up uses that length.
+// measured length is shorter, the warm-up uses the longest measured length.
 const warmupInput, warmupOutput = 1024, 16
 
 // warmUp sends a warm-up batch of each batch size. All sequences of a warm-up batch have the same lengths, even if
@@ -165,7 +165,8 @@ func (r *Remote) measure(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// profile runs all batches again with a profiling window open. A failure in one batch does not affect the others.
+// profile runs all batches again with a profiling window open. A failure in one batch does not affect the other
+// batches.
 func (r *Remote) profile(ctx context.Context, cases []Case) error {
 	for i, c := range cases {
 		s, err := r.profileOne(ctx, c, r.results[i].reference())
@@ -191,7 +192,7 @@ func (r *Remote) profile(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// profileOne records one batch. ref holds the step times without a profiler; nil: unknown.
+// profileOne records one batch. The argument ref holds the step times without a profiler; nil: unknown.
 func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (*Served, error) {
 	p, err := r.Prompts(ctx, c)
 	if err != nil {
@@ -220,7 +221,7 @@ func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (
 		_, err := session.Collect(ctx, dir) // Collect leaves no profiler running
 		return nil, err
 	}
-	// A batch may have fewer steps than the window, so that the window is still open when the batch ends.
+	// If a batch has fewer steps than the window, the window is still open when the batch ends.
 	if stopErr := session.Stop(ctx); err == nil {
 		err = stopErr
 	}

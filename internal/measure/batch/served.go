@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// How holds the settings that all batches of a benchmark share.
+// How holds the settings that are common to all batches of a benchmark.
 type How struct {
 	Temperature    float64
 	ReturnLogprob  bool
@@ -53,14 +53,14 @@ type Served struct {
 }
 
 // reference returns the batch's decode step times measured without a profiler. They are the reference for a profiling
-// window of the same batch. reference returns nil if they are unknown.
+// window of the same batch. If they are unknown, reference returns nil.
 func (s *Served) reference() *trace.Reference {
 	if s.AccLength > 0 {
 		return nil
 	}
 	var took []int64
 	for _, t := range s.Steps {
-		if t > 0 { // t is 0 if the token came in the same read as the previous token
+		if t > 0 { // t is 0 if one read returned both this token and the previous token
 			took = append(took, int64(math.Round(t*1e9)))
 		}
 	}
@@ -117,8 +117,8 @@ type flight struct {
 	steady  steady
 }
 
-// came is the number of sequences that have reached a given number of tokens, and the time when the latest of these
-// sequences reached it.
+// came holds the number of sequences that have reached a given number of tokens, and the time at which the latest of
+// these sequences reached that number.
 type came struct {
 	sequences int
 	last      time.Time
@@ -193,8 +193,8 @@ func (f *flight) output(length int) (tokens, stopped int, err error) {
 	return tokens, stopped, nil
 }
 
-// Run sends a batch and prints its result. If before is set, Run calls it immediately before the batch is sent; it
-// starts a profiler.
+// Run sends a batch and prints its result. If before is set, Run calls before immediately before the batch is sent. The
+// function before starts a profiler.
 func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before func() error) (*Served, error) {
 	if err := s.flush(ctx, h); err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func perSecond(n, seconds float64) float64 {
 	return n / seconds
 }
 
-// told adds to r the figures that the server reports.
+// told adds the figures that the server reports to r.
 func (s *Server) told(ctx context.Context, r *Served) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -333,7 +333,7 @@ func (s *Server) fillCache(ctx context.Context, p *Prompts, h How) error {
 	return nil
 }
 
-// errSilent is the cause with which a request is cancelled when the server has sent nothing for too long.
+// errSilent is the cancellation cause of a request to which the server has sent nothing for too long.
 var errSilent = errors.New("the server has said nothing for 10 minutes")
 
 // generate sends the batch to /generate.

@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// Server is a running server that batches are sent to.
+// Server is a running server to which batches are sent.
 type Server struct {
 	*client.Server
 	VLLM  bool           // the server speaks vLLM's API, not SGLang's
@@ -35,7 +35,7 @@ type Limits struct {
 	ContextLen int // 0: unknown
 }
 
-// patience is the longest time that a server may send nothing. The value is that of SGLang's tool.
+// patience is the maximum time for which a server may send nothing. SGLang's tool uses the same value.
 const patience = 10 * time.Minute
 
 // Look queries an SGLang server for its limits, or a vLLM server for the name of its model.
@@ -94,9 +94,9 @@ func number(from map[string]any, key string) int {
 	return int(v)
 }
 
-// Skip returns the reason why a case is skipped, in SGLang's words, or "" if the case is run. If several is set, a
-// batch may have more sequences than the server runs at once, and only the concurrent sequences must fit in the KV
-// cache. If the prompts have different lengths, prompt i has length lens[i % len(lens)].
+// Skip returns the reason why a case is skipped, in SGLang's words. If the case is run, Skip returns "". If several is
+// set, a batch may have more sequences than the server runs at once, and only the concurrent sequences must fit in the
+// KV cache. If the prompts have different lengths, prompt i has length lens[i % len(lens)].
 func (s *Server) Skip(c Case, several bool, lens ...int) string {
 	running, n := s.MaxRunning*s.DP, c.Batch
 	if several {
@@ -161,10 +161,11 @@ func (s *Server) flushBy(ctx context.Context, route string) error {
 	}
 }
 
-// counters holds a server's counters of prompt tokens. A nil *counters means that the server exposes none.
+// counters holds a server's counters of prompt tokens. A nil *counters means that the server does not expose these
+// counters.
 type counters struct{ cached, prompt float64 }
 
-// metrics reads the server's counters and sums each over all label sets.
+// metrics reads the server's counters and sums each counter over all label sets.
 func (s *Server) metrics(ctx context.Context) *counters {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

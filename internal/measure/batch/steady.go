@@ -2,15 +2,16 @@ package batch
 
 import "time"
 
-// seen is the arrival of one event of a sequence: the time, and the number of tokens that the sequence then had.
+// seen is the arrival of one event of a sequence: the time of arrival, and the number of tokens that the sequence had
+// at that time.
 type seen struct {
 	at     time.Time
 	tokens int
 }
 
-// boundary is the start or the end of the steady state. For each sequence it holds the last event before that time and
-// the first event after it. The sequence's token count at the boundary is interpolated between the two events, because
-// the events of one step arrive one after the other.
+// boundary is the start or the end of the steady state. For each sequence it holds the last event before the boundary
+// and the first event after the boundary. The sequence's token count at the boundary is interpolated between these two
+// events, because the events of one step arrive one after the other.
 type boundary struct {
 	at            time.Time
 	before, after []seen
@@ -43,8 +44,8 @@ func (b *boundary) tokens() (sum float64) {
 }
 
 // steady finds the steady state as SGLang's tool defines it: the period in which all sequences decode. The period
-// begins when the last sequence receives its first token and ends when the first sequence ends. The result is the
-// throughput in output tokens/s and the duration in seconds, or nothing if there was no such period.
+// begins when the last sequence receives its first token and ends when the first sequence ends. The results are the
+// throughput in output tokens/s and the duration in seconds. There are no results if there was no such period.
 type steady struct {
 	last       []seen // last event of each sequence
 	started    int

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// complete sends the batch to vLLM's /v1/completions. The chunks of the reply carry no token count. So complete counts
-// each chunk as one token, and sets the count to the full output length with the last chunk.
+// complete sends the batch to vLLM's /v1/completions. The chunks of the reply carry no token count. Therefore complete
+// counts each chunk as one token, and sets the count to the full output length at the last chunk.
 func (s *Server) complete(ctx context.Context, p *Prompts, h How, f *flight) error {
 	body := map[string]any{
 		"model": s.Model, "prompt": p.IDs, "max_tokens": p.Output, "temperature": h.Temperature, "stream": true, "ignore_eos": true,

@@ -17,7 +17,7 @@ import (
 )
 
 // Batches stores each result of a batch benchmark in a run immediately. A failed write does not end the benchmark; End
-// reports it.
+// reports the failure.
 type Batches struct {
 	Store   *runs.Run // nil: results are not stored
 	Rows    *Rows     // the user's file of results
@@ -26,7 +26,7 @@ type Batches struct {
 	err     error
 }
 
-// failed keeps the first error, since later errors tend to be its consequences.
+// failed keeps the first error, because later errors tend to be consequences of the first.
 func (b *Batches) failed(err error) {
 	if b.err == nil {
 		b.err = err
@@ -89,8 +89,8 @@ func (b *Batches) Capture(window string, c *torch.Result) {
 	}
 }
 
-// window makes name unique among the names of the run's windows. It returns "" unchanged: that is the name of the only
-// window of a run.
+// window makes name unique among the names of the run's windows. It returns "" unchanged, because "" is the name of the
+// only window of a run.
 func (b *Batches) window(name string) string {
 	if name == "" {
 		return ""
@@ -144,7 +144,7 @@ func (b *Batches) numbers() (out []runs.Number) {
 		most := -1.0
 		for i := range b.kept {
 			x := &b.kept[i]
-			last := len(x.Figures) - 1 // the last figure is that of the whole batch
+			last := len(x.Figures) - 1 // the last figure describes the whole batch
 			if last < 0 || x.Profiled != profiled {
 				continue
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // level detects when a load has reached its steady part. A window that opens before the steady part would record the
-// server filling up.
+// server while it is still filling up.
 type level struct {
 	live    *load.Live
 	rounds  int64         // requests, counting each round of a conversation
@@ -57,8 +57,8 @@ func (l *level) forwards() int64 {
 	return int64(l.tokens) * l.rounds / max(l.most, 1)
 }
 
-// short reports whether a window of the given number of steps would cover more than half of the load. The load might
-// then end before the window does.
+// short reports whether a window of the given number of steps would cover more than half of the load. Such a load might
+// end before the window ends.
 func (l *level) short(steps int) bool {
 	n := l.forwards()
 	return n > 0 && 2*int64(steps) > n
@@ -67,13 +67,13 @@ func (l *level) short(steps int) bool {
 // levelLook is the interval at which the counts of the load are polled.
 const levelLook = 10 * time.Millisecond
 
-// made estimates the number of forward steps that the load has had so far, assuming that each step generates one token
-// for each request in flight.
+// made estimates the number of forward steps that the load has caused so far. It assumes that each step generates one
+// token for each request in flight.
 func (l *level) made() int64 {
 	return max(l.live.Tokens.Load(), l.live.Chunks.Load()) / max(l.most, 1)
 }
 
-// wait returns true when the window may be opened, false when ctx ends.
+// wait returns true when the window may be opened. It returns false when ctx ends.
 func (l *level) wait(ctx context.Context, reached func(after time.Duration) bool) bool {
 	begun, tick := time.Now(), time.NewTicker(levelLook)
 	defer tick.Stop()
@@ -92,13 +92,13 @@ func (l *level) wait(ctx context.Context, reached func(after time.Duration) bool
 
 // reached reports whether the load is steady after the given time.
 //
-// If all requests are due at once, only the concurrency limit delays them. The load is then steady when the number of
-// requests in decode is nine tenths of the maximum number in flight, as in the steady window of a summary. Without
-// streaming, all requests in flight count. The load is also steady when one request has ended, since a server with a
-// lower limit has then reached that limit. At a given request rate, the number of requests in flight grows for the
-// duration of one request. The load is then steady when twice the time until the end of the first request has passed,
-// and a ramp of the rate has ended. The load is never steady while no request is in decode. Once all requests are due,
-// the load does not become steadier.
+// If all requests are due at once, only the concurrency limit delays requests. In this case the load is steady when the
+// number of requests in decode is nine tenths of the maximum number in flight, as in the steady window of a summary.
+// Without streaming, all requests in flight count. The load is also steady when one request has ended, because by then
+// a server with a lower limit has reached its limit. If requests are due at a given rate, the number of requests in
+// flight grows for the duration of one request. In this case the load is steady when twice the time until the end of
+// the first request has passed and a ramp of the rate has ended. The load is never steady while no request is in
+// decode. Once all requests are due, the load does not become steadier.
 func (l *level) reached(after time.Duration) bool {
 	done, decode := l.live.Done.Load(), l.live.Running()
 	if l.streams {
@@ -116,8 +116,8 @@ func (l *level) reached(after time.Duration) bool {
 	return decode > 0 && l.ended > 0 && after >= max(2*l.ended, l.ramp)
 }
 
-// String describes the time at which the load became steady and its requests in flight, as text to be appended to a
-// sentence.
+// String describes the time at which the load became steady and the number of requests in flight, as text to be
+// appended to a sentence.
 func (l *level) String() string {
 	if l.steady == 0 {
 		return ""
@@ -125,8 +125,8 @@ func (l *level) String() string {
 	return fmt.Sprintf(", %s into the load, with %d requests running", metric.Duration(int64(l.steady)), l.live.Running())
 }
 
-// A window should cover the duration of a request. But exporting a window stops the server for about 0.1 s per step,
-// and the export must not take minutes.
+// A window should cover the duration of a request. On the other hand, the export of a window stops the server for about
+// 0.1 s per step, and this must not take minutes.
 const (
 	fewestSteps = 10
 	mostSteps   = 60

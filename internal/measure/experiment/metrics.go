@@ -16,8 +16,8 @@ import (
 // scrapeEvery is the interval at which /metrics is read during a load.
 const scrapeEvery = time.Second
 
-// scraped lists the gauges and counters of SGLang and vLLM that describe the load of a server. The labels of a metric
-// stay in its key, since they identify ranks.
+// scraped lists the gauges and counters of SGLang and vLLM that describe the load of a server. The key of a metric
+// includes the labels, because the labels identify ranks.
 var scraped = []string{
 	"sglang:num_running_reqs", "sglang:num_queue_reqs", "sglang:token_usage", "sglang:gen_throughput", "sglang:cache_hit_rate",
 	"sglang:num_retracted_reqs", "sglang:prompt_tokens_total", "sglang:generation_tokens_total", "sglang:cached_tokens_total",
@@ -39,7 +39,7 @@ func parseMetrics(text string) map[string]float64 {
 // scraper reads /metrics during a load.
 type scraper struct {
 	server *client.Server
-	asks   bool // if there is no /metrics, read the load routes instead, for display only
+	asks   bool // if the server has no /metrics, read the load routes instead, for display only
 	last   atomic.Pointer[runs.ServerState]
 	stop   context.CancelFunc
 	done   chan []runs.Sample
@@ -53,7 +53,7 @@ func scrape(ctx context.Context, s *client.Server, asks bool) *scraper {
 	return c
 }
 
-// end stops reading and returns the samples, or none if the server has no /metrics.
+// end stops reading and returns the samples. If the server has no /metrics, there are no samples.
 func (c *scraper) end() []runs.Sample {
 	c.stop()
 	return <-c.done
@@ -129,14 +129,14 @@ func standingOf(loads []client.Load) *runs.ServerState {
 	return out
 }
 
-// During its first requests and seconds a server compiles kernels, loads modules and allocates memory.
+// During its first requests and its first seconds, a server compiles kernels, loads modules and allocates memory.
 const (
-	fewRequests = 2 // number of requests that servers send to themselves at startup
+	fewRequests = 2 // number of requests that a server sends to itself at startup
 	youngFor    = time.Minute
 )
 
-// young returns a warning if the server has only just started, or "" if it has not or its age is unknown. young reads
-// /metrics after the warm-up and before the load.
+// young returns a warning if the server has only just started. Otherwise, or if the age of the server is unknown, it
+// returns "". It reads /metrics after the warm-up and before the load.
 func young(ctx context.Context, s *client.Server, warmup int) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -168,7 +168,7 @@ func youngBy(text string, warmup int) string {
 	return ""
 }
 
-// figure returns the mean and the maximum of a figure over the samples. ok is false if no sample has the figure.
+// figure returns the mean and the maximum of a figure over the samples. If no sample has the figure, ok is false.
 func figure(samples []runs.Sample, of func(*runs.Sample) (float64, bool)) (mean, most float64, ok bool) {
 	for i := range samples {
 		v, has := of(&samples[i])
@@ -179,8 +179,8 @@ func figure(samples []runs.Sample, of func(*runs.Sample) (float64, bool)) (mean,
 	return mean, most, ok
 }
 
-// sum and largest return functions that compute the sum or the maximum of all metrics of a sample with one of the
-// names.
+// sum returns a function that computes the sum of all metrics of a sample that have one of the names. largest returns a
+// function that computes the maximum of these metrics.
 func sum(names ...string) func(*runs.Sample) (float64, bool) {
 	return func(s *runs.Sample) (float64, bool) { return s.Sum(names...) }
 }

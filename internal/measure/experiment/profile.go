@@ -40,8 +40,8 @@ type window struct {
 	err     error // reason why the profilers were not armed
 }
 
-// prepare prepares a window on the servers. It opens the window at once if the window must open before the load.
-// Otherwise a goroutine opens it when the load is steady or has reached p.At or p.After.
+// prepare prepares a window on the servers. If the window must open before the load, prepare opens the window at once.
+// Otherwise a goroutine opens the window when the load is steady or has reached p.At or p.After.
 func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*window, error) {
 	if p.Options.Log == nil {
 		p.Options.Log = log
@@ -94,10 +94,10 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	return w, nil
 }
 
-// first reports whether a window is opened before the load, as in SGLang's client. A window with a start step can be
-// opened early, since it records nothing before that step. A window without an end is meant to record everything. If
-// all requests are sent at once, the steady part contains no prefill, so a window that needs prefills must be opened
-// before the load.
+// first reports whether a window is opened before the load, as in SGLang's client. Three kinds of windows are opened
+// before the load. A window with a start step can be opened early, because it records nothing before that step. A
+// window without an end is meant to record the whole load. A window that needs prefills must be opened early if all
+// requests are sent at once, because the steady part then contains no prefill.
 func (p *Profile) first(at *level, prefills bool) bool {
 	if p.At != nil {
 		return *p.At <= 0
@@ -106,8 +106,8 @@ func (p *Profile) first(at *level, prefills bool) bool {
 }
 
 // count converts p.After, a number of steps of the load, to a start step of the server. A server counts its steps from
-// its own start. count returns false if the server does not export its step count, as SGLang 0.5.11 does not; the
-// tokens of the load are then counted instead.
+// its own start. If the server does not export its step count, as with SGLang 0.5.11, count returns false, and the
+// tokens of the load are counted instead.
 func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 	if len(p.Targets) != 1 {
 		return false, fmt.Errorf("a window that begins after %d steps of the load needs exactly one server: there are %d", *p.After, len(p.Targets))
@@ -129,7 +129,7 @@ func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 	return true, nil
 }
 
-// steps returns the number of steps of the window, to the extent that it is known before the load.
+// steps returns the number of steps of the window, if this number is known before the load.
 func (p *Profile) steps(at *level) int {
 	if p.FitSteps {
 		n, _ := at.steps()
@@ -152,17 +152,17 @@ func (w *window) open(ctx context.Context, at *level, log func(string)) {
 	}
 }
 
-// loadWait is the longest time to wait for the next request of a load.
+// loadWait is the maximum time to wait for the next request of a load.
 const loadWait = time.Minute
 
-// stopLimit is the longest time that a server may take to write its traces.
+// stopLimit is the maximum time that a server may take to write its traces.
 const stopLimit = 5 * time.Minute
 
 // interruptLimit replaces stopLimit after an interrupt.
 const interruptLimit = 10 * time.Second
 
-// finish ends the window if it is still open, and collects the files. finish works even if the context of the run has
-// ended, so that no profiler keeps running.
+// finish collects the files of the window. If the window is still open, finish first ends the window. It does so even
+// if the context of the run has ended, so that no profiler keeps running.
 func (w *window) finish(run context.Context, log func(string)) (*Captured, error) {
 	limit := stopLimit
 	if run.Err() != nil {
@@ -196,7 +196,8 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	return &Captured{Result: res}, nil
 }
 
-// touched returns the spans of the load that the window affected. Their times count from start, the start of the load.
+// touched returns the spans of the load that the window affected. The times of the spans count from start, the start of
+// the load.
 func (w *window) touched(start time.Time, records []bench.Record) []bench.Span {
 	from, to, known := w.session.Affected()
 	last := int64(0)

@@ -30,7 +30,7 @@ func Reference(records []bench.Record, run *bench.Run) *trace.Reference {
 	return ref
 }
 
-// decoding returns the median number of requests in decode in the middle of the windows.
+// decoding returns the median, over the windows, of the number of requests in decode at the middle of a window.
 func decoding(records []bench.Record, windows []bench.Span) int {
 	var all []int
 	for _, w := range windows {
@@ -49,8 +49,8 @@ func decoding(records []bench.Record, windows []bench.Span) int {
 }
 
 // refer writes the reference step times of a run next to the traces of the server that generated the tokens. It does so
-// only if exactly one server did. If the window affects the whole of the run in which it was captured, a later run
-// provides the reference.
+// only if exactly one server generated tokens. If the window affects the whole of the run in which it was captured, a
+// later run provides the reference.
 func (c *Captured) refer(records []bench.Record, run *bench.Run) {
 	if c == nil || c.Result == nil {
 		return

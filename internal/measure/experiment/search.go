@@ -19,8 +19,8 @@ type Probe struct {
 	Served float64 `json:"served"` // completed requests/s
 }
 
-// Search is the result of a search for the highest rate. Best is the highest rate that holds, Worst the lowest that
-// fails; 0: none.
+// Search is the result of a search for the highest rate. Best is the highest rate that holds, and Worst is the lowest
+// rate that fails; 0: none.
 type Search struct {
 	Probes []Probe `json:"probes"`
 	Best   float64 `json:"best"`
@@ -30,8 +30,8 @@ type Search struct {
 // GoodShare is the minimum share of requests that must meet the objectives for a rate to hold.
 const GoodShare = 0.99
 
-// mostBehind is the maximum ratio of the duration of a run to its expected duration without a backlog. A server that
-// exceeds it does not keep up with the rate.
+// mostBehind is the maximum ratio of the duration of a run to the expected duration without a backlog. If a run exceeds
+// this ratio, the server does not keep up with the rate.
 const mostBehind = 1.25
 
 // usualProbes is the number of rates that a search usually tests.
@@ -42,8 +42,8 @@ const precision = 1.1
 
 // FindMaxRate searches for the highest rate at which 99 % of the requests meet all objectives and the server keeps up.
 // FindMaxRate first sends all requests at once to find the server's capacity. It then bisects, on a logarithmic scale,
-// the interval between the highest rate that holds and the lowest rate that fails. Each rate has its own plan, with as
-// many requests as the plan of the run.
+// the interval between the highest rate that holds and the lowest rate that fails. Each rate is tested with a separate
+// plan, which has as many requests as the plan of the run.
 func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err

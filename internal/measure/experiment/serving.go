@@ -1,5 +1,5 @@
 // Package experiment runs a benchmark. It waits for the server, sends the load, captures a profiling window and stores
-// the result as a self-describing run. The order of these steps is that of SGLang's bench_serving (section 4.3 of
+// the result as a self-describing run. The steps are in the same order as in SGLang's bench_serving (section 4.3 of
 // SGLang's contract).
 package experiment
 
@@ -35,13 +35,14 @@ type Serving struct {
 	Warmup       int           // warm-up requests; 0: none
 	Flush        bool
 	FlushTimeout time.Duration
-	Pause        time.Duration               // pause between the warm-up and the load
-	Hold         func(context.Context) error // called after the warm-up, returns when the load may begin; nil: no wait
-	Repeat       int                         // number of runs of the same plan; 0: one
-	SLO          bench.SLO
-	Profile      *Profile // nil: none
-	Store        *runs.Run
-	writer       *runs.RecordWriter // writes records to Store; nil until there are records
+	Pause        time.Duration // pause between the warm-up and the load
+	// Hold is called after the warm-up and returns when the load may begin; nil: do not wait.
+	Hold    func(context.Context) error
+	Repeat  int // number of runs of the same plan; 0: one
+	SLO     bench.SLO
+	Profile *Profile // nil: none
+	Store   *runs.Run
+	writer  *runs.RecordWriter // writes records to Store; nil until there are records
 
 	Log    func(line string)              // logs progress for the user
 	Warn   func(line string)              // logs problems; nil: use Log
@@ -103,7 +104,7 @@ func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
 	return out, errors.Join(err, s.keep(out))
 }
 
-// repeat runs the plan the requested number of times. If a run fails, the measurements of the earlier runs are kept.
+// repeat runs the plan the requested number of times. If a run fails, the measurements of all earlier runs are kept.
 func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Request, times []time.Duration) error {
 	for n := range max(s.Repeat, 1) {
 		if n > 0 {
@@ -133,8 +134,8 @@ func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Requ
 	return nil
 }
 
-// anew makes a plan with the same settings but another seed. The same prompts sent again would hit the server's prefix
-// cache.
+// anew makes a plan with the same settings but another seed. If the same prompts were sent again, they would hit the
+// server's prefix cache.
 func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.Duration, error) {
 	seed, log := s.Spec.Seed, s.Log
 	defer func() { s.Spec.Seed, s.Log = seed, log }()
@@ -164,7 +165,7 @@ func (s *Serving) ready(ctx context.Context) error {
 	return s.Server.Ready(ctx, path, s.Ready, s.Server.Waiting(s.Ready, s.Log))
 }
 
-// model gets the model's name from the server if none was given.
+// model gets the model's name from the server if the user gave no name.
 func (s *Serving) model(ctx context.Context) error {
 	if s.Run.Model != "" {
 		return nil
@@ -200,7 +201,7 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 		return nil, nil, err
 	}
 	s.Load.Retokenize = func(ctx context.Context, texts []string) ([]int, error) {
-		// The texts of an interrupted run are counted too, but with a shorter time limit.
+		// The tokens of the texts of an interrupted run are counted as well, but with a shorter time limit.
 		limit := time.Minute
 		if ctx.Err() != nil {
 			limit = interruptLimit
@@ -215,14 +216,14 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 		return lens, err
 	}
 	if _, estimated := tok.(workload.Estimate); estimated {
-		s.Load.Retokenize = nil // an estimate must not replace a count
+		s.Load.Retokenize = nil // an estimated token count must not replace an exact one
 	}
 	s.Run.Traced = s.Arrivals.Process == workload.Trace
 	return plan, times, nil
 }
 
-// warmUp returns the warm-up request of SGLang's client. It is the first request with a shorter output, with the first
-// adapter, and without the fields that are specific to the first request.
+// warmUp returns the warm-up request of SGLang's client. The warm-up request is a copy of the first request with a
+// shorter output, with the first adapter, and without the fields that are specific to the first request.
 func warmUp(first workload.Request, adapters []string) workload.Request {
 	first.OutputLen = min(first.OutputLen, 32)
 	first.Rounds = slices.Clone(first.Rounds)
@@ -362,7 +363,8 @@ func (s *Serving) shown(plan []workload.Request, times []time.Duration, live *lo
 	for i := range plan {
 		out.Total += max(len(plan[i].Rounds), 1)
 	}
-	if len(times) > 0 && s.Load.MaxConcurrency == 0 { // with a limit, a request waits for others to end
+	// With a concurrency limit, requests wait for other requests to end.
+	if len(times) > 0 && s.Load.MaxConcurrency == 0 {
 		out.Last = times[len(times)-1]
 	}
 	if s.Profile != nil && s.Profile.Options.Progress != nil {

@@ -67,7 +67,7 @@ type outcome struct {
 	err     error
 }
 
-// tasks are the tasks of SGLang's benchmark. This package measures only the first.
+// tasks are the tasks of SGLang's benchmark. This package measures only the first task.
 var tasks = []string{"text-to-image", "image-to-image", "text-to-video", "image-to-video", "video-to-video"}
 
 // Run waits until the server is ready, warms it up, and sends the load.
@@ -145,7 +145,7 @@ func measured(name, task string) error {
 	return fmt.Errorf("%s %s: only %s is supported here; use SGLang's own bench_serving for the others", name, task, tasks[0])
 }
 
-// taskOf returns the task that the config.json of a local model names, or "".
+// taskOf returns the task that is named in the config.json of a local model, or "".
 func taskOf(model string) string {
 	text, err := os.ReadFile(filepath.Join(model, "config.json"))
 	var c struct {

@@ -25,8 +25,8 @@ type request struct {
 // download the list.
 const vbenchPrompt = "A cat sitting on a bench"
 
-// requests makes the requests of a load. It calls say with a line of text if it uses other data than the user
-// requested.
+// requests makes the requests of a load. If it uses other data than the user requested, it calls say with a line of
+// text.
 func (o *Options) requests(say func(string)) ([]request, error) {
 	all := make([]request, o.NumPrompts)
 	for i := range all {
@@ -47,8 +47,8 @@ func (o *Options) requests(say func(string)) ([]request, error) {
 	return all, err
 }
 
-// vbench returns VBench's prompts, from o.DatasetPath if it is set, or else from the file that SGLang's benchmark
-// downloads.
+// vbench returns VBench's prompts. If o.DatasetPath is set, it reads them from that path. Otherwise it reads them from
+// the file that SGLang's benchmark downloads.
 func (o *Options) vbench(say func(string)) ([]string, error) {
 	path := o.DatasetPath
 	if path == "" {
@@ -127,7 +127,7 @@ func (o *Options) mix(all []request) error {
 }
 
 // work returns the units of work of a request: the number of patches of 16 × 16 pixels times the number of steps. The
-// latency should be proportional to it. work returns 0 if the image size is unknown.
+// latency of a request should be proportional to its work. If the image size is unknown, work returns 0.
 func (r *request) work() float64 {
 	if r.width == 0 || r.height == 0 {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Metrics holds the figures of a load, with SGLang's names and order. Times are in seconds, of successful requests
-// only.
+// Metrics holds the figures of a load, with SGLang's names and order. Times are in seconds and cover successful
+// requests only.
 type Metrics struct {
 	Duration         float64 `json:"duration"`
 	Completed        int     `json:"completed_requests"`

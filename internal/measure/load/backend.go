@@ -14,11 +14,12 @@ type Backend struct {
 	Port int // default
 
 	family family
-	// rid: the request id is in the body, as rid. idHeader: the request id is in a header.
+	// If rid is set, the request id is sent in the body, under the key rid. If idHeader is set, the request id is sent
+	// in a header.
 	rid, idHeader bool
-	// loose: streams end without a finish reason and without [DONE].
+	// If loose is set, streams end without a finish reason and without [DONE].
 	loose bool
-	// fixed: the body has SGLang's fixed format, without LoRA, images and logprobs.
+	// If fixed is set, the body has SGLang's fixed format, without LoRA, images and logprobs.
 	fixed bool
 }
 

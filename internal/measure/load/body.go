@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// body is a JSON object under construction: ordered, unique keys.
+// body is a JSON object under construction. Its keys are ordered and unique.
 type body struct {
 	keys   []string
 	values map[string]json.RawMessage
@@ -68,7 +68,7 @@ func (b *body) merge(extras map[string]json.RawMessage) {
 }
 
 // makeBody builds the body of a request, or of one round of a conversation with the given messages and output length.
-// The format of the body is that of SGLang's bench_serving.
+// The body has the same format as in SGLang's bench_serving.
 func makeBody(be Backend, o *Options, q *workload.Request, id string, messages []byte, output int) ([]byte, error) {
 	var b body
 	if id != "" && be.rid {
@@ -173,7 +173,8 @@ func (b *body) openAI(be Backend, o *Options, q *workload.Request, messages []by
 	return nil
 }
 
-// prompt sets the prompt: under the key tokens if it is sent as token ids, else under the key text.
+// prompt sets the prompt. A prompt that is sent as token ids is set under the key given by tokens, any other prompt
+// under the key given by text.
 func (b *body) prompt(tokens, text string, q *workload.Request) {
 	if q.Tokens != nil {
 		b.set(tokens, append(append([]byte{'['}, wire.AppendTokens(nil, q.Tokens...)...), ']'))
@@ -190,7 +191,7 @@ func (b *body) lora(q *workload.Request) {
 	}
 }
 
-// usage adds the request for the server's token counts, unless the user has set this key.
+// usage adds the key that requests the server's token counts, unless the user has set this key.
 func (b *body) usage(o *Options, conversation bool) error {
 	if !o.Stream || !o.IncludeUsage && !o.ContinuousUsage && !conversation {
 		return nil
@@ -217,7 +218,7 @@ func (b *body) usage(o *Options, conversation bool) error {
 	return nil
 }
 
-// messages builds the messages of a chat with one prompt: images before the text.
+// messages builds the messages of a chat with one prompt. Images come before the text.
 func messages(q *workload.Request) []byte {
 	if len(q.Messages) > 0 {
 		return q.Messages

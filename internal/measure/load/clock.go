@@ -8,9 +8,9 @@ import (
 // clock counts nanoseconds from the start of a run on the monotonic clock. It also converts the kernel's timestamps,
 // which are wall-clock times, to times of the run.
 //
-// The kernel slews the monotonic clock and the wall clock alike, so the offset between them changes only when the wall
-// clock is set. The offset is measured continuously. A timestamp is rejected if it lies before the request was sent or
-// after the read that returned the data.
+// The kernel slews the monotonic clock and the wall clock alike, so the offset between the two clocks changes only when
+// the wall clock is set. The offset is measured continuously. A timestamp is rejected if it lies before the request was
+// sent or after the read that returned the data.
 type clock struct {
 	start  time.Time
 	wall   int64 // wall clock at start, ns since the epoch
@@ -43,7 +43,7 @@ func (c *clock) distance() int64 {
 	return best
 }
 
-// watch measures the offset again and records by how much it changed.
+// watch measures the offset again and records the change of the offset.
 func (c *clock) watch() {
 	now := c.distance()
 	if d := abs(now - c.offset.Load()); d > c.moved.Load() {

@@ -22,7 +22,7 @@ type conn struct {
 	used   bool            // the connection has served a request
 }
 
-// dial opens a connection. It begins with the address to which the last connection succeeded.
+// dial opens a connection. The first address that it tries is the address to which the last connection succeeded.
 func (t *target) dial(ctx context.Context, stamps bool) (*conn, error) {
 	d := net.Dialer{Timeout: t.opt.ConnectTimeout}
 	first := int(t.good.Load())
@@ -92,8 +92,8 @@ func (p *idle) close() {
 // written.
 const lastPiece = 16 << 10
 
-// send writes the request. Sent is the time at which the last piece is passed to the kernel. It is taken before the
-// last write, because that write may return only after the reply has arrived.
+// send writes the request. Sent is the time at which the last piece is passed to the kernel. This time is taken before
+// the last write, because the last write may return only after the reply has arrived.
 func (f *flight) send(c *conn) error {
 	b := f.wire
 	if head := len(b) - lastPiece; head > lastPiece {
@@ -139,8 +139,8 @@ func (f *flight) woken(c *conn, err error) error {
 		}
 		return err
 	}
-	// The guard sets f.kill before it sets the deadline. So if clearing the deadline removes the guard's deadline,
-	// f.kill is already visible.
+	// The guard sets f.kill before it sets the deadline. If the following call removes a deadline that the guard has
+	// set, f.kill is therefore already visible.
 	c.SetDeadline(time.Time{})
 	if f.kill.Load() != alive {
 		return errKilled

@@ -16,8 +16,8 @@ import (
 
 const stampFlags = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 
-// setup enables two kernel features: receive timestamps, and the count of the bytes that a read leaves unread. Either
-// feature may be unavailable.
+// setup enables two kernel features: receive timestamps, and the number of bytes that remain unread after a read.
+// Either feature may be unavailable.
 func (c *conn) setup(t *net.TCPConn, stamps bool) {
 	raw, err := t.SyscallConn()
 	if err != nil {
@@ -82,12 +82,12 @@ var scratches = sync.Pool{New: func() any {
 	return s
 }}
 
-// read receives the available data without waiting. n is the number of bytes, 0 at the end of the stream. stamp is the
-// wall-clock time at which the kernel received the last of these bytes, 0 if unknown. left is the number of bytes that
-// remain unread, -1 if unknown.
+// read receives the available data without waiting. The result n is the number of bytes; 0: end of the stream. The
+// result stamp is the wall-clock time at which the kernel received the last of these bytes; 0: unknown. The result left
+// is the number of bytes that remain unread; -1: unknown.
 func (s *scratch) read(fd int) (n int, stamp int64, left int, err error) {
 	s.hdr.SetControllen(len(s.oob))
-	// RawSyscall does not notify Go's scheduler, which is unnecessary because the call does not block.
+	// RawSyscall does not notify Go's scheduler. A notification is unnecessary, because the call does not block.
 	r, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_DONTWAIT)
 	if errno != 0 {
 		return 0, 0, -1, errno
@@ -119,8 +119,8 @@ func (s *scratch) read(fd int) (n int, stamp int64, left int, err error) {
 
 // receiveRaw implements receive for a socket that is read directly. The whole stream is read inside one Read of the raw
 // connection. When the callback returns false, Read waits for the next edge of the poller, including an edge that came
-// while the callback ran. So after a read that leaves no unread bytes, no second read is needed to confirm that the
-// socket is empty, and an event costs one system call.
+// while the callback ran. After a read that leaves no unread bytes, a second read to confirm that the socket is empty
+// is therefore unnecessary. An event thus costs one system call.
 func (f *flight) receiveRaw(c *conn) error {
 	var ended error
 	read := func(fd uintptr) bool {
@@ -147,7 +147,8 @@ func (f *flight) receiveRaw(c *conn) error {
 			if f.over {
 				return true
 			}
-			if f.kill.Load() != alive { // checked after each read: Read never waits if the server never pauses
+			// Check this after each read, because Read never waits if the server never pauses.
+			if f.kill.Load() != alive {
 				ended = errKilled
 				return true
 			}
@@ -171,7 +172,8 @@ func (f *flight) receiveRaw(c *conn) error {
 	}
 }
 
-// stamp returns the receive time of a read: the kernel's timestamp if it is valid, else the time of the read.
+// stamp returns the receive time of a read. If the kernel's timestamp is valid, the receive time is the timestamp;
+// otherwise it is the time of the read.
 func (f *flight) stamp(c *conn, wall int64) int64 {
 	if !c.kernel {
 		return f.user
@@ -198,8 +200,8 @@ func (f *flight) stamp(c *conn, wall int64) int64 {
 }
 
 // kernelStamps reports whether this kernel timestamps received TCP data. Some kernels accept the socket option without
-// effect. The kernel enables timestamping asynchronously when the first socket asks for it, so kernelStamps also waits
-// until timestamping is active. Timestamping stays active until stop is called.
+// effect. The kernel enables timestamping asynchronously when the first socket requests it. For this reason
+// kernelStamps also waits until timestamping is active. Timestamping stays active until stop is called.
 func kernelStamps() (ok bool, stop func()) {
 	none := func() {}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -6,7 +6,7 @@ import "net"
 
 func (c *conn) setup(*net.TCPConn, bool) {}
 
-// open always returns true. A connection that the server has closed is detected when it is used.
+// open always returns true. If the server has closed a connection, this is detected at the next use of the connection.
 func (c *conn) open() bool { return true }
 
 func (f *flight) receiveRaw(*conn) error { panic("no raw sockets on this system") }

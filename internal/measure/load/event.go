@@ -19,9 +19,11 @@ const (
 
 // event is the content of one event or of a whole reply. Byte slices point into the event's JSON text.
 type event struct {
-	text      []byte // native, unless the server streams incrementally: all text so far; otherwise: the new text
+	// text is all text so far if the format is native and the server does not stream incrementally. Otherwise it is
+	// only the new text.
+	text      []byte
 	reasoning []byte
-	ids       bool // native without tokenizer: tokens without any text
+	ids       bool // native, if the server has no tokenizer: the event has tokens without any text
 	tool      bool // part of a tool call
 	choice    bool // contains a choice, not only usage
 
@@ -31,10 +33,10 @@ type event struct {
 	details    []byte
 	dpRank     int
 
-	finish  []byte // finish_reason, or its type
+	finish  []byte // finish_reason, or the type of finish_reason
 	message []byte // message of an error or an abort
 	fault   bool   // an error object
-	data    bool   // embeddings: contains a list
+	data    bool   // embeddings: the event contains a list
 }
 
 // parse sets e to the content of b, the JSON text of one event.
@@ -126,7 +128,7 @@ func (e *event) finished(s *jsonscan.Scanner) {
 	}
 }
 
-// choices parses the first choice. This client requests only one.
+// choices parses the first choice. This client requests only one choice.
 func (e *event) choices(s *jsonscan.Scanner) {
 	for range s.List {
 		if e.choice || s.Peek() != '{' {

@@ -19,10 +19,11 @@ const (
 	neverSent   = "never sent: " + interrupted
 )
 
-// errKilled is the error of a read that the guard has ended.
+// errKilled is the error of a read that was ended by the guard.
 var errKilled = errors.New("ended by the guard")
 
-// land records the outcome of a round that has ended. err is the reason why it ended, or nil if the reply was complete.
+// land records the outcome of a round that has ended. The argument err is the reason why the round ended; nil: the
+// reply was complete.
 func (f *flight) land(err error) {
 	r := f.rec
 	switch f.kill.Load() {
@@ -58,7 +59,7 @@ func (f *flight) land(err error) {
 	}
 }
 
-// judge determines the failure, if any, of a round that the guard did not end.
+// judge determines whether a round that was not ended by the guard has failed.
 func (f *flight) judge(err error) {
 	r, re := f.rec, &f.reply
 	if r.Status == 0 {
@@ -100,7 +101,8 @@ func (f *flight) judge(err error) {
 	}
 }
 
-// single processes a reply that is not a stream. The reply counts as one chunk, received at the time of its last byte.
+// single processes a reply that is not a stream. The reply counts as one chunk, which was received at the time of the
+// reply's last byte.
 func (f *flight) single() {
 	r, e := f.rec, &f.ev
 	if err := e.parse(f.run.target.family, f.body); err != nil {
@@ -149,13 +151,13 @@ func (f *flight) unseen() {
 	if r.Failure != "" || r.First != bench.Never || f.known <= 0 {
 		return
 	}
-	r.First, r.Last = r.Done, r.Done // used if no event reports tokens: all tokens had arrived by the end
+	r.First, r.Last = r.Done, r.Done // used if no event reports tokens: all tokens had arrived by the end of the reply
 	if i := slices.IndexFunc(r.Chunks, func(c bench.Chunk) bool { return c.Tokens > 0 }); i >= 0 {
 		r.First, r.Last = r.Chunks[i].At, r.Chunks[len(r.Chunks)-1].At
 	}
 }
 
-// lengths sets the output length, to the extent that it is known without a tokenizer.
+// lengths sets the output length if the length can be determined without a tokenizer.
 func (f *flight) lengths() {
 	r := f.rec
 	switch {

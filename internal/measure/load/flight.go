@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// flight is a request in progress, or a conversation in progress, whose rounds run one after another. One goroutine
-// runs the flight. The guard reads only the atomic fields and conn.
+// flight is a request in progress or a conversation in progress. The rounds of a conversation run one after another.
+// One goroutine runs the flight. The guard reads only the atomic fields and conn.
 type flight struct {
 	run   *run
 	req   *workload.Request
@@ -38,9 +38,9 @@ type flight struct {
 
 	pieces []byte // native: the texts of all events, until the mode is certain
 	cache  []byte
-	user   int64 // return time of the read being processed
+	user   int64 // time at which the read that is being processed returned
 	reads  int   // reads with tokens or text
-	twins  int   // reads with more than one event that has tokens or text
+	twins  int   // reads with several events that have tokens or text
 	fresh  int   // events with tokens or text in the current read
 
 	// Used by the guard:
@@ -115,7 +115,7 @@ func (f *flight) restart() {
 	f.phase.Store(sending)
 }
 
-// fail ends the round with a failure. If it is called more than once, the first failure is kept.
+// fail ends the round with a failure. If fail is called more than once, the first failure is kept.
 func (f *flight) fail(why bench.Failure, text string) {
 	f.over = true
 	if f.rec.Failure == "" {
@@ -123,7 +123,7 @@ func (f *flight) fail(why bench.Failure, text string) {
 	}
 }
 
-// feed processes b, the bytes of one read, which were received at time at.
+// feed processes the bytes b of one read. The bytes were received at time at.
 func (f *flight) feed(b []byte, at int64) {
 	f.fresh = 0
 	for len(b) > 0 && !f.over {
@@ -161,7 +161,7 @@ func (f *flight) feed(b []byte, at int64) {
 // content processes a piece of the reply's body.
 func (f *flight) content(b []byte, at int64) {
 	if f.reply.status != 200 || !f.reply.sse {
-		// Only the beginning of an error reply is kept, since only that is shown.
+		// Only the beginning of an error reply is kept, because only the beginning is shown.
 		if limit := f.run.opt.MaxEvent; f.reply.status == 200 && len(f.body)+len(b) > limit {
 			f.fail(bench.Malformed, "the reply exceeds the size limit of an event")
 		} else if f.body = append(f.body, b...); f.reply.status != 200 && len(f.body) >= maxHead {
@@ -246,7 +246,7 @@ func (f *flight) event(data []byte, at int64) {
 	f.rec.Last = at
 }
 
-// count returns the number of new tokens in e, or -1 if it is unknown. worth reports whether e contains tokens or text.
+// count returns the number of new tokens in e; -1: unknown. The result worth reports whether e contains tokens or text.
 func (f *flight) count(e *event) (tokens int, worth bool) {
 	text := len(e.text) > 0 || len(e.reasoning) > 0 || e.ids || e.tool
 	if len(f.rec.Chunks) == 0 && f.rec.Chunks == nil && (text || e.completion > 0) {
@@ -263,7 +263,7 @@ func (f *flight) count(e *event) (tokens int, worth bool) {
 		f.blind = f.blind || text
 		return -1, text
 	case !e.choice || f.blind:
-		return -1, text // the count is the total of the reply, not that of this event
+		return -1, text // the count is the total of the reply, not the count of this event
 	case f.run.target.family == native:
 		// The text is cumulative, so an event without a new token has no new text.
 		n := f.known - before
@@ -311,9 +311,9 @@ func (f *flight) keepText(e *event) {
 	}
 }
 
-// whole stores t. t is all text of the reply so far, unless the server streams incrementally; then t is only the new
-// text. whole detects incremental streaming when t does not begin with the text of the previous event. Until so much
-// text has matched that a coincidence is ruled out, whole also keeps the individual pieces.
+// whole stores the text t of an event. If the server streams incrementally, t is only the new text; otherwise t is all
+// text of the reply so far. If t does not begin with the text of the previous event, the server streams incrementally.
+// Until enough text has matched to rule out a coincidence, whole also keeps the individual pieces.
 func (f *flight) whole(t []byte) {
 	const sure = 64
 	if len(f.text) < sure {

@@ -30,13 +30,13 @@ func (a *air) remove(f *flight) {
 	a.flights[last] = nil
 	a.flights = a.flights[:last]
 	a.mu.Unlock()
-	// Once f.conn is nil, the guard does not use the connection, which may then serve another flight.
+	// Once f.conn is nil, the guard no longer uses the connection. The connection may then serve another flight.
 	f.mu.Lock()
 	f.conn = nil
 	f.mu.Unlock()
 }
 
-// wake interrupts the read in which f waits. If why is a reason to end, f ends.
+// wake interrupts the read in which the flight waits. If why is a reason to end, the flight ends.
 func (f *flight) wake(why int32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,8 +55,8 @@ func (f *flight) wake(why int32) {
 
 const guardTick = 50 * time.Millisecond
 
-// guard enforces the time limits of all flights. So no flight needs a timer of its own, and no flight can hang. When
-// ctx ends, guard ends all flights.
+// guard enforces the time limits of all flights. Flights therefore need no separate timers and cannot hang. When ctx
+// ends, guard ends all flights.
 func (r *run) guard(ctx, watch context.Context) {
 	tick := time.NewTicker(guardTick)
 	defer tick.Stop()
@@ -86,9 +86,9 @@ func (r *run) guard(ctx, watch context.Context) {
 	}
 }
 
-// overdue returns the limit that f has exceeded as why, or alive. poke reports whether f has received nothing for so
-// long that it should try to read: the poller reports data and a reset that follows it only once, so f may have missed
-// the reset.
+// overdue checks the time limits of a flight. The result why is the limit that the flight has exceeded, or alive. The
+// result poke reports whether the flight has received nothing for so long that it should try to read. This is necessary
+// because the poller reports data and a subsequent reset only once, so the flight may have missed the reset.
 func (f *flight) overdue(now int64) (why int32, poke bool) {
 	o := f.run.opt
 	silent := time.Duration(now - f.last.Load())

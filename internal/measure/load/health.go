@@ -14,9 +14,11 @@ import (
 
 // health holds the client's measurements of its own timing errors.
 type health struct {
-	late      []int64 // per record: delay of the send after both the scheduled and the release time; -1: not sent
-	lag       Hist    // delay between the kernel's receive time and the read
-	ticks     Hist    // lateness of the canary's wake-ups
+	// late holds, per record, the delay of the send after the scheduled time or the release time, whichever is later;
+	// -1: not sent.
+	late      []int64
+	lag       Hist // delay between the kernel's receive time and the read
+	ticks     Hist // lateness of the canary's wake-ups
 	unstamped atomic.Int64
 	unsound   atomic.Int64 // reads with an impossible timestamp, because the wall clock was set
 	stalls    int
@@ -29,7 +31,7 @@ const (
 )
 
 // canary wakes every millisecond through the same poller that wakes the streams. If the canary wakes late, the streams
-// do too.
+// wake late as well.
 func (r *run) canary(ctx context.Context) {
 	t, err := newTimer()
 	if err != nil {
@@ -63,7 +65,7 @@ func pauses() gc {
 	return gc{s.NumGC, s.Pause}
 }
 
-// since returns the longest pause that occurred after the snapshot before.
+// since returns the longest pause after the snapshot given by before.
 func (g gc) since(before gc) time.Duration {
 	n := min(int(g.n-before.n), len(g.last))
 	if n <= 0 {
@@ -73,13 +75,14 @@ func (g gc) since(before gc) time.Duration {
 }
 
 // Limits of the verdict. The timing error is compared with the time that it affects: an error of 1 ms matters for a
-// TTFT of 10 ms, but not for a TTFT of 1 s. The limits in nanoseconds apply if that time could not be measured.
+// TTFT of 10 ms, but not for a TTFT of 1 s. If the affected time could not be measured, the limits in nanoseconds
+// apply.
 const (
 	suspectPart, invalidPart = 0.05, 0.25
 	suspectMin, invalidMin   = 1e6, 10e6 // ns
 )
 
-// judge returns the verdict on an error err that affects times of length of, both in ns.
+// judge returns the verdict on a timing error err that affects times of length of. Both are in ns.
 func judge(err, of float64) string {
 	switch {
 	case err > max(invalidMin, invalidPart*of):

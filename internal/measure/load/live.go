@@ -86,14 +86,14 @@ func bucket(ns int64) int {
 // N returns the number of times counted.
 func (h *Hist) N() int64 { return h.n.Load() }
 
-// Quantile returns the time that a share q of all times do not exceed, or 0 if no times were counted.
+// Quantile returns the q-quantile of the counted times. If no times were counted, it returns 0.
 func (h *Hist) Quantile(q float64) int64 {
 	var c counts
 	h.read(&c)
 	return c.quantile(q)
 }
 
-// counts holds the bucket counts of a histogram at one time, or their increase between two times.
+// counts holds the bucket counts of a histogram at one time, or the increase of the bucket counts between two times.
 type counts [48 * histSub]int32
 
 func (h *Hist) read(c *counts) {

@@ -1,10 +1,10 @@
 // Package load sends a plan of requests to a server and returns a [bench.Record] for each request. Each request is sent
-// at its scheduled time, whether or not earlier requests have ended.
+// at its scheduled time, regardless of whether earlier requests have ended.
 //
-// Receive times are the kernel's timestamps where these are available (Linux, plain TCP: SO_TIMESTAMPING), so that they
-// do not include delays of the client. Elsewhere the receive time is taken when the read returns, and the result
-// records this. Every result includes a verdict on the accuracy of its times. Times are int64 ns from the start of the
-// run.
+// On Linux with plain TCP, receive times are the kernel's timestamps (SO_TIMESTAMPING), which do not include delays of
+// the client. Without kernel timestamps, the receive time is taken when the read returns. The result records the source
+// of the receive times. Every result includes a verdict on the accuracy of its times. Times are int64 ns from the start
+// of the run.
 package load
 
 import (
@@ -51,20 +51,22 @@ type Options struct {
 	// to other backends.
 	RequestID func(index, turn int) string
 
-	// Schedule holds the time of each request from the start of the run, in order; nil: all at once. MaxConcurrency
-	// limits the requests, or whole conversations, in flight; 0: no limit.
+	// Schedule holds the send time of each request, in order, from the start of the run; nil: all requests are sent at
+	// once. MaxConcurrency limits the number of requests or whole conversations in flight; 0: no limit.
 	Schedule       []time.Duration
 	MaxConcurrency int
-	// NewConnPerRequest opens a new connection for each request, as SGLang's client does. If it is false, idle
+	// If NewConnPerRequest is set, each request opens a new connection, as in SGLang's client. Otherwise idle
 	// connections are reused.
 	NewConnPerRequest bool
 
-	// Limits; 0: the default, which each comment gives; negative: no limit.
+	// Limits. 0 means the default, which is given in each comment. A negative value means no limit.
 	ConnectTimeout time.Duration // 30 s
 	HeaderTimeout  time.Duration // from the end of sending to the status line: 30 min
-	EventTimeout   time.Duration // between events of a stream (without comments), or pieces of another reply: 10 min
-	Timeout        time.Duration // whole request: 6 h, as in SGLang
-	MaxEvent       int           // bytes of one event: 16 MiB
+	// EventTimeout is the time between events of a stream, where comments do not count, or between pieces of any other
+	// reply: 10 min.
+	EventTimeout time.Duration
+	Timeout      time.Duration // whole request: 6 h, as in SGLang
+	MaxEvent     int           // bytes of one event: 16 MiB
 
 	KeepText bool
 	// Retokenize counts the tokens of texts after the run; nil: not available.
@@ -86,7 +88,7 @@ type Result struct {
 	Start     time.Time // time 0
 	StartWall int64     // wall clock at time 0, ns since the epoch
 	Drift     int64     // drift of the wall clock against the monotonic clock during the run
-	Duration  int64     // from the first request to the end of the last
+	Duration  int64     // from the first request to the end of the last request
 }
 
 func (o *Options) defaults() {
@@ -114,10 +116,10 @@ func (o *Options) defaults() {
 	}
 }
 
-// Run sends the plan and waits for all requests. Run returns an error only for the plan or for Retokenize. A failed
-// request is no error: its record holds the reason. An error of Retokenize is returned together with the result. When
-// ctx ends, requests in flight end as [bench.Interrupted], unsent ones as [bench.NotSent], and Run returns the partial
-// result.
+// Run sends the plan and waits for all requests. Run returns an error only if the plan is invalid or if Retokenize
+// fails. A failed request is not an error: the record of the request holds the reason. An error of Retokenize is
+// returned together with the result. When ctx ends, Run returns the partial result. Requests in flight then end as
+// [bench.Interrupted], and unsent requests end as [bench.NotSent].
 func Run(ctx context.Context, reqs []workload.Request, opt Options) (*Result, error) {
 	opt.defaults()
 	if len(reqs) == 0 {

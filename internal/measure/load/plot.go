@@ -46,7 +46,7 @@ func (p *plot) look(at time.Duration) (l look) {
 	return l
 }
 
-// since returns the increase of the counts since an earlier look.
+// since returns the increase of the counts since the earlier look before.
 func (l look) since(before *look) look {
 	l.at, l.ended, l.tokens = l.at-before.at, l.ended-before.ended, l.tokens-before.tokens
 	l.ttft.since(&before.ttft)
@@ -160,7 +160,7 @@ const (
 	nameWidth, figuresWidth, mostWidth = 15, 32, 16
 )
 
-// row draws a line of figures followed by a bar per second.
+// row draws a line of figures, followed by one bar per second.
 func (p *plot) row(name, figures string, values []float64, most func(float64) string, width int) string {
 	values = values[max(len(values)-max(width-nameWidth-figuresWidth-mostWidth, 0), 0):]
 	top := ""

@@ -167,7 +167,7 @@ func (r *reply) header(b []byte) (body, rest []byte, err error) {
 	}
 	if r.status < 200 {
 		r.status = 0
-		return nil, rest, nil // after 100 Continue the final reply follows
+		return nil, rest, nil // after 100 Continue, the final reply follows
 	}
 	r.reason = string(reason)
 	r.keep = string(version) != "HTTP/1.0"

@@ -96,7 +96,7 @@ func restCollector() (restore func()) {
 	}
 }
 
-// launch starts each flight at its scheduled time, whether or not earlier flights have ended.
+// launch starts each flight at its scheduled time, regardless of whether earlier flights have ended.
 func (r *run) launch(ctx context.Context) {
 	t, err := newTimer()
 	if err == nil {
@@ -133,7 +133,7 @@ func (r *run) launch(ctx context.Context) {
 	}
 }
 
-// strand marks requests that were never sent.
+// strand marks requests as never sent.
 func (r *run) strand(from int, why bench.Failure, text string) {
 	for _, f := range r.flights[from:] {
 		for i := range f.recs {
@@ -199,8 +199,8 @@ func (f *flight) next(ctx context.Context, turn int) bool {
 	return true
 }
 
-// round sends one request and reads the reply. If the server closed a reused connection just before, round retries once
-// on a new connection.
+// round sends one request and reads the reply. If the server had just closed a reused connection, round retries once on
+// a new connection.
 func (f *flight) round(ctx context.Context) {
 	r := f.run
 	f.began = r.clock.now()

@@ -10,10 +10,11 @@ import (
 
 // Shown is a run in progress to be displayed.
 type Shown struct {
-	Live   *Live
-	Title  string                          // name of the load
-	Total  int                             // requests, counting each round of a conversation
-	Last   time.Duration                   // time at which the last request is sent; 0: requests wait for others to end
+	Live  *Live
+	Title string // name of the load
+	Total int    // requests, counting each round of a conversation
+	// Last is the time at which the last request is sent; 0: requests wait for other requests to end.
+	Last   time.Duration
 	More   func(width int) []string        // additional lines; may be nil
 	Server func() (runs.ServerState, bool) // last state of the server; false: unknown; nil: the server is not queried
 }

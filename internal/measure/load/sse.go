@@ -2,8 +2,8 @@ package load
 
 import "bytes"
 
-// finder finds the events of a text/event-stream incrementally. An event that lies within one read is returned without
-// copying.
+// finder finds the events of a text/event-stream incrementally. If an event lies within one read, finder returns the
+// event without copying.
 type finder struct {
 	carry   []byte // the start of a line
 	buf     []byte // the data of an event that spans several reads or lines
@@ -13,8 +13,8 @@ type finder struct {
 }
 
 // next returns the data of the next event in b, and the rest of b. If b contains no further complete event, ok is false
-// and all of b has been consumed. The data are valid until the next call. tooLong reports an event of more than d.max
-// bytes.
+// and all of b has been consumed. The data are valid until the next call. The result tooLong reports whether there is
+// an event of more than d.max bytes.
 func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 	for {
 		n := bytes.IndexByte(b, '\n')
@@ -54,8 +54,8 @@ func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 	}
 }
 
-// end is called when the body has ended. done reports that the remaining data are [DONE] without a blank line, half
-// that they are an incomplete event.
+// end is called when the body has ended. The result done reports whether the remaining data are [DONE] without a blank
+// line. The result half reports whether the remaining data are an incomplete event.
 func (d *finder) end() (done, half bool) {
 	rest := d.pending
 	if !d.has {

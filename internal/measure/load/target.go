@@ -142,8 +142,8 @@ func (t *target) request(f *flight, turn int) ([]byte, error) {
 	return append(out, content...), nil
 }
 
-// messages returns the messages of a round. For a conversation they include all earlier messages and the server's
-// replies.
+// messages returns the messages of a round. For a conversation, the messages include all earlier messages and the
+// server's replies.
 func (f *flight) messages(turn int) ([]byte, error) {
 	q := f.req
 	if len(q.Rounds) == 0 {

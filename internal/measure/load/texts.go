@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// texts decodes the texts of the replies and counts their tokens. This work is done after the run, so that it does not
-// disturb the measurement.
+// texts decodes the texts of the replies and counts the tokens of these texts. It is called after the run, so that it
+// does not disturb the measurement.
 func (r *run) texts(ctx context.Context) error {
 	o := r.opt
 	if o.Retokenize == nil {

@@ -24,7 +24,8 @@ import (
 
 // Options configures how a window is summarised.
 type Options struct {
-	Program []string      // program that summarises files; "analyze --summary=-", Flags and paths are appended
+	// Program summarises files. "analyze --summary=-", Flags and the paths are appended to it.
+	Program []string
 	Flags   []string      // additional flags of analyze, for all tasks
 	Nodes   []string      // nodes with local files; empty: the files are on shared storage
 	Tasks   int           // number of tasks; 0: one per filesEach files
@@ -94,7 +95,7 @@ func (o *Options) Read(ctx context.Context, say *progress.Console, in *window.In
 	return in.Join(say, chosen, all, without)
 }
 
-// ofNodes runs one task per node, which summarises the files that the node has.
+// ofNodes runs one task per node. The task summarises the files that are on the node.
 func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window.Input) (*window.Capture, error) {
 	var tasks []scatter.Task
 	flags := o.Flags
@@ -129,8 +130,8 @@ func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window
 	return window.JoinParts(say, with)
 }
 
-// task returns the task that summarises the files at paths. It makes the paths absolute, since the working directory of
-// the task differs.
+// task returns the task that summarises the files at paths. It makes the paths absolute, because the task runs in
+// another working directory.
 func (o *Options) task(node string, paths []string) (scatter.Task, error) {
 	args := slices.Concat(o.Program, []string{"analyze", "--summary=-"}, o.Flags, []string{"--"})
 	for _, p := range paths {

@@ -153,7 +153,7 @@ func (o *Options) page(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// explained is the result for one of several servers. Of the traces it keeps only the data that are needed to explain
+// explained is the result for one of several servers. It keeps only the data of the traces that are needed to explain
 // the servers together.
 type explained struct {
 	Server
@@ -166,7 +166,7 @@ type explained struct {
 }
 
 // each explains the servers one after the other. texts later prints the results. If a server cannot be explained, each
-// reports this and continues with the next server. joins reports whether the servers served a load.
+// reports this and continues with the next server. The argument joins reports whether the servers served a load.
 func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out []*explained, err error) {
 	idle, tried := 0, 0
 	for i, s := range servers {
@@ -202,7 +202,7 @@ func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out [
 	return out, nil
 }
 
-// texts prints the results of the individual servers, after the joint result.
+// texts prints the results of the individual servers. It is called after the joint result has been printed.
 func (o *Options) texts(all []*explained) error {
 	for _, x := range all {
 		if _, err := x.text.WriteTo(o.Out); err != nil {
@@ -230,7 +230,7 @@ func (o *Options) head(i int, s *Server) {
 	}
 }
 
-// one explains x, one of n servers.
+// one explains the server x, which is one of n servers.
 func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) error {
 	capture, err := o.open(ctx, &window.Input{Paths: x.Paths, Read: o.Read, Lean: !joins, Rules: o.Rules})
 	if err != nil {
@@ -287,7 +287,7 @@ func Beside(path, name string) string {
 	return strings.TrimSuffix(path, ext) + "-" + name + ext
 }
 
-// Explained is the result for the servers of a session, in the form that is written as JSON.
+// Explained is the result for the servers of a session. It has the form that is written as JSON.
 type Explained struct {
 	Reports []*result.Report `json:"reports"` // report of each server, as printed by analyze; null: none
 	PD      *result.PD       `json:"pd,omitempty"`

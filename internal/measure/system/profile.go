@@ -27,7 +27,7 @@ type Profile struct {
 
 	Duration time.Duration                       // length of the recording; 0: Window gives the number of steps
 	LocalDir string                              // local directory for the files; "": the window's directory
-	Root     string                              // directory of the runs, which hold nsys sessions; "": none
+	Root     string                              // directory of the runs; the runs hold nsys sessions; "": none
 	Sessions string                              // directory in which Start saves sessions for Stop
 	Create   func(runs.About) (*runs.Run, error) // returns a nil run if no run is stored
 	Explain  *Options
@@ -140,7 +140,7 @@ func (p *Profile) Start(ctx context.Context) error {
 		p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
 		_, err = fmt.Fprintln(p.Explain.Out, dir)
 	}
-	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // no later Stop would find the window
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // otherwise no later Stop would find the window
 		s.Cancel(ctx, p.Sessions)
 	}
 	return err

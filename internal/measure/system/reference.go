@@ -16,8 +16,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ReadReference returns decode step times that were measured without the profiler. given is the user's value: a
-// duration, the id or the directory of a run with a load, or an output file of bench_serving.
+// ReadReference returns decode step times that were measured without the profiler. The argument given is the user's
+// value. It is a duration, the id or the directory of a run with a load, or an output file of bench_serving.
 func ReadReference(root, given string, say *progress.Console) (*trace.Reference, error) {
 	if d, err := time.ParseDuration(given); err == nil {
 		if d <= 0 {
@@ -51,9 +51,9 @@ func ofUser(p trace.StepTime) *trace.Reference {
 	return &trace.Reference{From: trace.FromUser, Paces: []trace.StepTime{p}}
 }
 
-// ofTable parses the last line of an output file of SGLang's bench_serving or of bench serving. The file has no
-// absolute token times, so gaps between tokens that contain a prefill cannot be excluded. They hardly affect the
-// median.
+// ofTable parses the last line of an output file of SGLang's bench_serving or of stepscope's bench serving. The file
+// has no absolute token times, so inter-token gaps that contain a prefill cannot be excluded. Such gaps hardly affect
+// the median.
 func ofTable(text []byte) (p trace.StepTime, err error) {
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	var last struct {

@@ -1,5 +1,5 @@
-// Package system explains the recordings of one or several servers. It explains each server individually, prefill and
-// decode servers as one system, and the reasons why requests of a load waited.
+// Package system explains the recordings of one or several servers. It explains each server individually, and explains
+// prefill and decode servers as one system. It also explains why requests of a load waited.
 package system
 
 import (
@@ -108,7 +108,7 @@ func ofRun(run *runs.Run) (out []Server) {
 var roleDir = regexp.MustCompile(`^(prefill|decode)([-_.]?[0-9].*|[-_.].*)?$`)
 
 // below finds prefill and decode servers in the subdirectories of dir. dir must contain no traces itself. The profile
-// command writes such directories; users also make them by hand. below returns nil unless both roles are present.
+// command writes such directories, and users also make them by hand. Unless both roles are present, below returns nil.
 func below(dir string) []Server {
 	out := slices.DeleteFunc(Apart(dir), func(s Server) bool { return s.Role == "" })
 	if len(out) == 0 || out[0].Role == out[len(out)-1].Role {
@@ -122,7 +122,7 @@ func below(dir string) []Server {
 func Apart(dir string) (out []Server) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // dir is a file, or has an error that is reported later
+		return nil // dir is a file, or it cannot be read, which is reported later
 	}
 	if _, err := set.Find([]string{dir}); !errors.Is(err, set.ErrNone) {
 		return nil

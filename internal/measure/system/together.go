@@ -45,8 +45,8 @@ func (o *Options) systems(all []*explained) (out []system, err error) {
 	return out, nil
 }
 
-// together explains prefill and decode servers as one system and prints the result. It returns nil unless the servers
-// are prefill and decode servers. window identifies one of several windows; "": there is only one.
+// together explains prefill and decode servers as one system and prints the result. Unless the servers are prefill and
+// decode servers, it returns nil. The argument window identifies one of several windows; "": there is only one window.
 func (o *Options) together(all []*explained, window string) (*result.PD, error) {
 	var sides [2][]*explain.Server
 	for _, x := range all {
@@ -84,8 +84,8 @@ func (o *Options) together(all []*explained, window string) (*result.PD, error) 
 	return pd, err
 }
 
-// requests returns the reasons why the slow requests of a run waited. If they cannot be determined, requests reports
-// this and returns nil.
+// requests returns the reasons why the slow requests of a run waited. If the reasons cannot be determined, requests
+// reports this and returns nil.
 func (o *Options) requests(run *runs.Run, servers []*waits.Server, late []waits.Late) *waits.Result {
 	load, err := run.Load(o.Say)
 	if err == nil {

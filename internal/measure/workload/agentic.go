@@ -9,7 +9,7 @@ import (
 const agenticOutputLen = 220
 
 // agentic reads recorded conversations of agents in file order. A turn contains only the messages that are new in this
-// turn. The recorded replies are left out, since the server generates replies of its own.
+// turn. The recorded replies are omitted, because the server generates new replies.
 func (b *builder) agentic(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("conversations", `a trace {"conversations":[[{"messages":[…],"prompt_tokens":…},…],…]}`)
 	if err != nil {

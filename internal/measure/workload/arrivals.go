@@ -12,15 +12,15 @@ import (
 // Arrivals at a rate are generated in two steps. First, gaps with mean 1 are drawn: all 1 (constant), exponential
 // (Poisson) or gamma (bursty). The partial sums of the gaps are values of R(t). R(t) is the integral of the rate, that
 // is, the number of requests expected until time t. Second, R is inverted, which gives the arrival times. For a steady
-// rate the inversion is a division. For a ramp the inversion gives the exact process. Gaps drawn at the current rate
-// would lag behind a changing rate.
+// rate the inversion is a division. For a ramp the inversion gives the exact process, whereas gaps drawn at the current
+// rate would lag behind the changing rate.
 
 // Arrivals configures the arrival times of requests.
 type Arrivals struct {
-	Rate float64 // --request-rate, requests/s; +Inf: all at once. With a Ramp, Ramp.To applies
+	Rate float64 // --request-rate, requests/s; +Inf: all at once; if Ramp is set, Ramp.To applies instead
 	// Process is the kind of arrivals: Poisson ("", as in SGLang), Constant, Gamma, or Trace.
 	Process    Process
-	Burstiness float64 // Gamma: the shape, as in vLLM's --burstiness. 1 is Poisson; lower is burstier
+	Burstiness float64 // Gamma: the shape, as in vLLM's --burstiness; 1 is Poisson, and smaller values are burstier
 	Ramp       *Ramp   // nil: a steady rate
 
 	Trace    []time.Duration // Trace: the arrival times; [Plan] sets them from the requests
@@ -53,7 +53,7 @@ func Schedule(n int, a Arrivals, np *pyrand.State) ([]time.Duration, error) {
 	return a.schedule(n, np, func(int) {})
 }
 
-// schedule calls due with the index and the time of each request. It draws the next gap only after the call.
+// schedule calls due with the index and the time of each request. It draws the next gap only after due has returned.
 func (a *Arrivals) schedule(n int, np *pyrand.State, due func(i int)) ([]time.Duration, error) {
 	out := make([]time.Duration, n)
 	if a.Process == Trace || a.Ramp == nil && math.IsInf(a.Rate, 1) {

@@ -57,8 +57,8 @@ func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]R
 const estimated = "lengths are estimates of one token per 4 characters: there is no tokenizer"
 
 // builder is the state of one call of Plan. It has the same random generators, with the same seeds, as SGLang's client.
-// The order of the draws must be that of SGLang's client: an additional, missing or reordered draw gives a different
-// load.
+// The draws must be in the same order as in SGLang's client, because an additional, missing or reordered draw gives a
+// different load.
 type builder struct {
 	*Spec
 	tok Tokenizer
@@ -106,7 +106,7 @@ func (b *builder) lengths(full int, ratio float64, n int) []int {
 	return out
 }
 
-// order returns the order of n rows after Python's shuffle.
+// order returns the order in which Python's shuffle puts n rows.
 func (b *builder) order(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {

@@ -8,19 +8,20 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// Where SGLang's client cannot be reproduced, random prompts are made from ids of words or of other text. A prompt sent
-// as ids has the drawn length. A prompt sent as text rarely has that length: the tokenizer may encode the text of two
-// tokens as one or as three tokens. So each text is encoded again, and a wrong length is corrected: the new ids are cut
+// If SGLang's client cannot be reproduced, random prompts are made from ids of words or of other text. A prompt sent as
+// ids has the drawn length. A prompt sent as text rarely has the drawn length: the tokenizer may encode the text of two
+// tokens as one or as three tokens. Each text is therefore encoded again. If the length is wrong, the new ids are cut
 // or filled up to the desired length and decoded again. Ids that come from encoding a text nearly always encode to
-// themselves. Words with a leading space remain single tokens after any text. So one or two rounds suffice. If a text
-// does not converge, its end is replaced by such words, twice as much in each round.
+// themselves. Words with a leading space remain single tokens after any text. One or two rounds are therefore
+// sufficient. If a text does not converge, the end of the text is replaced by words with a leading space. The replaced
+// part is twice as long in each round.
 
 const (
 	fitRounds = 10
 	fitBatch  = 512 // texts per batch, to limit memory
 )
 
-// fitter makes texts that have an exact length in tokens.
+// fitter makes texts with an exact length in tokens.
 type fitter struct {
 	tok    Tokenizer
 	vocab  *Vocabulary
@@ -76,8 +77,9 @@ func (f *fitter) draw(n int) []int32 {
 	return ids
 }
 
-// texts makes one text from each row of ids. It corrects the text until the text encodes to as many ids as the row has.
-// If special is set, the length of a text includes the special tokens that a server adds. lens are the final lengths.
+// texts makes one text from each row of ids. It corrects the text until the number of ids to which the text encodes
+// equals the length of the row. If special is set, the length of a text includes the special tokens that a server adds.
+// The result lens holds the final lengths.
 func (f *fitter) texts(ctx context.Context, rows [][]int32, special bool) (texts []string, lens []int, err error) {
 	texts, lens = make([]string, len(rows)), make([]int, len(rows))
 	for from := 0; from < len(rows); from += fitBatch {
@@ -130,8 +132,8 @@ func (f *fitter) batch(ctx context.Context, rows [][]int32, special bool, texts 
 	return nil
 }
 
-// mend cuts or fills up ids to the length want. From the second round on, it also replaces a growing part at the end by
-// words.
+// mend cuts or fills up ids to the length want. From the second round on, it also replaces a growing part at the end of
+// ids by words.
 func (f *fitter) mend(ids []int32, want, round int) []int32 {
 	keep := min(len(ids), want)
 	if round > 0 {
@@ -146,7 +148,7 @@ func (f *fitter) mend(ids []int32, want, round int) []int32 {
 
 func abs(x int) int { return max(x, -x) }
 
-// report adds a note about how many of the n texts have a wrong length.
+// report adds a note with the number of texts, among n, that have a wrong length.
 func (f *fitter) report(b *builder, n int) {
 	if f.missed > 0 {
 		b.note("%d of %d prompts do not have the length that was drawn for them: their text encodes to more or fewer tokens; the lengths reported are those of the text", f.missed, n)

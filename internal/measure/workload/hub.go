@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// hubShareGPT returns the path of ShareGPT's file in the cache of the Hugging Face hub, or "" if it is not there.
-// SGLang's client looks there first. The snapshot of the main branch has precedence over other snapshots.
+// hubShareGPT returns the path of ShareGPT's file in the cache of the Hugging Face hub. If the cache does not contain
+// the file, it returns "". SGLang's client also searches this cache first. The snapshot of the main branch has
+// precedence over other snapshots.
 func hubShareGPT(env func(string) string) string {
 	home := ""
 	if dir := cmp.Or(env("XDG_CACHE_HOME"), under(env("HOME"), ".cache")); dir != "" {

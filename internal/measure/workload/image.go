@@ -15,7 +15,8 @@ import (
 )
 
 // images makes requests with random text and generated images. The number of tokens of an image depends on the model's
-// processor, which is not available to this package. So VisionLen is 0, and the server's own token count is used.
+// processor, which is not available to this package. VisionLen is therefore 0, and the server's own token count is
+// used.
 func (b *builder) images(ctx context.Context) ([]Request, error) {
 	if err := first(
 		count("--num-prompts", b.N), count("--random-input-len", b.InputLen),

@@ -25,7 +25,7 @@ type Local struct {
 	vocab func() *Vocabulary
 }
 
-// NewLocal wraps a tokenizer. name is only displayed.
+// NewLocal wraps a tokenizer. The name is used only for display.
 func NewLocal(tok *tokenizer.Tokenizer, name string) *Local {
 	return &Local{tok, name, sync.OnceValue(func() *Vocabulary { return vocabulary(tok) })}
 }
@@ -106,7 +106,7 @@ func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
 			v.Words = append(v.Words, id)
 		}
 	}
-	if len(v.Words) == 0 { // the tokenizer has only bytes, so letters do not merge either
+	if len(v.Words) == 0 { // the tokenizer has only bytes, so letters do not merge into words
 		for _, id := range v.Text {
 			if b := tok.Bytes(id); len(b) == 1 && unicode.IsLetter(rune(b[0])) {
 				v.Words = append(v.Words, id)
@@ -116,7 +116,7 @@ func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
 	return v
 }
 
-// isWord reports whether b is " word": a space and two or more lower-case letters.
+// isWord reports whether b has the form " word": a space followed by two or more lower-case letters.
 func isWord(b []byte) bool {
 	return len(b) >= 3 && b[0] == ' ' && !slices.ContainsFunc(b[1:], func(c byte) bool { return c < 'a' || c > 'z' })
 }

@@ -37,7 +37,7 @@ type mooncakeRow struct {
 }
 
 // mooncake reads the first rows of a trace in order of time. Equal hash ids give equal text, so prompts share the same
-// prefixes as in the trace. All rounds of a session are sent at the time of the session; a later round contains made-up
+// prefixes as in the trace. All rounds of a session are sent at the time of the session. A later round contains made-up
 // replies to the earlier rounds.
 func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 	file, ok := mooncakeFiles[b.MooncakeWorkload]

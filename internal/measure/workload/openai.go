@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// openaiDefaultLen is the output length of a request that does not specify one.
+// openaiDefaultLen is the output length of a request that does not specify an output length.
 const openaiDefaultLen = 256
 
 // openai reads recorded chat requests in file order. It copies the additional keys of a row to the request body, except

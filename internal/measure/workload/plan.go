@@ -14,16 +14,16 @@ import (
 )
 
 // planRow is a line of a plan. A plan is a file of JSON lines, one request each. The keys are the field names of
-// DatasetRow, the class of the rows that SGLang's bench_serving samples. So prompts that bench_serving has sampled,
-// with Python's generators and any tokenizer, can be sent unchanged: write dataclasses.asdict(row) of each row as a
-// line, and use --dataset-name plan --dataset-path FILE.
+// DatasetRow, the class of the rows that SGLang's bench_serving samples. Prompts that bench_serving has sampled, with
+// Python's generators and any tokenizer, can therefore be sent unchanged. To do this, write dataclasses.asdict(row) of
+// each row as a line, and use --dataset-name plan --dataset-path FILE.
 //
 //	{"prompt":"Hello","prompt_len":2,"output_len":16}
 //
-// prompt is a text, a list of token ids, or a list of messages. For a conversation it is a list of texts or of lists of
-// messages, one item per turn. If prompt_len is missing, the tokens are counted. Three keys are additions to SGLang's:
-// "rounds", which replaces "prompt" for conversations whose turns have individual lengths; "lora"; and "at_ns", the
-// send time since the start.
+// prompt is a text, a list of token ids, or a list of messages. For a conversation, prompt is a list of texts or of
+// lists of messages, with one item per turn. If prompt_len is missing, the tokens are counted. Three keys are additions
+// to SGLang's: "rounds", which replaces "prompt" for conversations whose turns have individual lengths; "lora"; and
+// "at_ns", the send time since the start.
 type planRow struct {
 	Prompt     json.RawMessage            `json:"prompt,omitempty"`
 	Rounds     []planRound                `json:"rounds,omitempty"`
@@ -46,17 +46,17 @@ type planRound struct {
 }
 
 // Hash returns a hash that identifies a plan: equal hashes mean equal requests at equal times. The hash excludes
-// routing keys, since these contain the time of day.
+// routing keys, because they contain the time of day.
 func Hash(requests []Request, times []time.Duration) string {
 	h := sha256.New()
 	if err := write(h, requests, times); err != nil {
-		fmt.Fprint(h, err) // fails only for messages that are not JSON, which Build never makes
+		fmt.Fprint(h, err) // fails only if messages are not JSON, which cannot happen in the result of Build
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// write writes the requests as a plan, without their routing keys. times replaces At of the requests; if times is nil,
-// At is kept.
+// write writes the requests as a plan, without their routing keys. The argument times replaces the field At of the
+// requests. If times is nil, At is kept.
 func write(w io.Writer, requests []Request, times []time.Duration) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -203,8 +203,8 @@ func (r *Request) fromRow(row *planRow) error {
 	return nil
 }
 
-// fromPrompt sets the prompt of r from raw, which may have any of the formats of planRow. For a conversation it returns
-// the turns instead.
+// fromPrompt sets the prompt of r from raw, which may have any of the formats described at planRow. For a conversation,
+// fromPrompt returns the turns instead.
 func (r *Request) fromPrompt(raw json.RawMessage) ([]planRound, error) {
 	var list []json.RawMessage
 	switch {

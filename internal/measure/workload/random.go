@@ -7,9 +7,10 @@ import (
 
 var errNoIDs = errors.New("--tokenize-prompt needs a tokenizer: give a model directory as --tokenizer, or a server with /tokenize")
 
-// random makes prompts of random lengths. With the data set random, the tokens are those of ShareGPT's prompts, cut or
-// repeated. With random-ids, they are consecutive ids of the vocabulary. If prompts are sent as text, the ids are
-// decoded. The text may encode to another number of tokens, but the recorded length is the number of ids, as in SGLang.
+// random makes prompts of random lengths. With the data set random, the tokens are the tokens of ShareGPT's prompts,
+// cut or repeated to the desired length. With random-ids, the tokens are consecutive ids of the vocabulary. If prompts
+// are sent as text, the ids are decoded. The text may encode to a different number of tokens, but the recorded length
+// is the number of ids, as in SGLang.
 func (b *builder) random(ctx context.Context) ([]Request, error) {
 	if err := first(
 		count("--num-prompts", b.N), count("--random-input-len", b.InputLen), checkRatio("--random-range-ratio", b.RangeRatio),
@@ -51,7 +52,7 @@ func (b *builder) random(ctx context.Context) ([]Request, error) {
 	})
 }
 
-// unlike is the note for a tokenizer with which SGLang's prompts cannot be made.
+// unlike is the note that is shown if SGLang's prompts cannot be made with the tokenizer.
 const unlike = "prompts consist of common words rather than, as in SGLang's client, of the vocabulary: %s does not list it; give a model directory as --tokenizer"
 
 // roomForSpecials subtracts from the lengths the number of special tokens that a server adds.
@@ -144,7 +145,7 @@ func (b *builder) fromShareGPT(ctx context.Context, in, outs []int) ([]Request, 
 	return out, rows.finish(b, len(out))
 }
 
-// madeUp makes prompts of exact lengths. It is used where SGLang's prompts cannot be reproduced.
+// madeUp makes prompts of exact lengths. It is used if SGLang's prompts cannot be reproduced.
 func (b *builder) madeUp(ctx context.Context, in, outs []int, fill func(f *fitter, lens []int, from int) [][]int32) ([]Request, error) {
 	fit, err := b.fitter(ctx)
 	if err != nil {

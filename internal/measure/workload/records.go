@@ -14,10 +14,10 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// The file of a data set may be far larger than the part that is used: ShareGPT has 600 MB, of which a thousand prompts
-// may be used. So only the positions of the records are kept in memory. One pass over the file finds the positions
-// without decoding the records. A record is decoded when it is drawn, and only then is invalid JSON inside the record
-// detected. An error in the structure of the list is detected in the first pass.
+// The file of a data set may be far larger than the part that is used. ShareGPT, for example, has 600 MB, but a load
+// may use only a thousand prompts. For this reason only the positions of the records are kept in memory. One pass over
+// the file finds the positions without decoding the records. A record is decoded when it is drawn. Invalid JSON inside
+// a record is detected only at that time. An error in the structure of the list is detected in the first pass.
 
 // records are the rows of a file: the items of a JSON list, or the lines of JSONL.
 type records struct {
@@ -41,9 +41,9 @@ type place struct {
 // maxRecord limits the memory of one row.
 const maxRecord = 1 << 28
 
-// open indexes the rows of the data set's file. If the file is a JSON object, key is the key of the list in the object;
-// if key is "", the file is a list or JSONL. wanted describes, for error messages, the required file and where to get
-// it.
+// open indexes the rows of the data set's file. If the file is a JSON object, key is the key of the list in the object.
+// If key is "", the file is a list or JSONL. The argument wanted is used in error messages and describes the required
+// file and its source.
 func (b *builder) open(key, wanted string) (*records, error) {
 	if b.Path == "" {
 		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or use --dataset-name random-ids, which needs none", wanted)
@@ -276,7 +276,7 @@ func (r *records) add(from, to int64, line int32) error {
 
 // read decodes row i into into. If the row is invalid, read counts it as unusable and returns false.
 func (r *records) read(i int, into any) (bool, error) {
-	r.looked = min(r.looked+1, len(r.at)) // a second pass over the rows must not count them again
+	r.looked = min(r.looked+1, len(r.at)) // a second pass must not count the rows again
 	raw, err := r.raw(i)
 	if err != nil {
 		return false, err

@@ -21,9 +21,9 @@ type Sources struct {
 }
 
 // Resolve finds a tokenizer in the same order as bench_serving. The first source is the flag. The second source is the
-// directory that /model_info names as tokenizer_path or model_path, if the directory is on this machine. Where
-// bench_serving would then download from Hugging Face, Resolve uses the server's /tokenize, or else an Estimate. why is
-// one line that names the chosen tokenizer and the sources that failed.
+// directory that /model_info names as tokenizer_path or model_path, if the directory is on this machine. If both
+// sources fail, bench_serving downloads from Hugging Face, whereas Resolve uses the server's /tokenize or, if that is
+// not available, an Estimate. The result why is one line that names the chosen tokenizer and the sources that failed.
 func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err error) {
 	if s.Flag != "" {
 		local, err := OpenLocal(s.Flag)
@@ -40,7 +40,7 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 		served := NewServed(s.Server, s.Model)
 		for _, path := range served.modelPaths(ctx) {
 			if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err != nil {
-				continue // the path exists only on the server's machine, or is a name at Hugging Face
+				continue // the path exists only on the server's machine, or it is the name of a model at Hugging Face
 			}
 			local, err := OpenLocal(path)
 			if err == nil {

@@ -30,7 +30,7 @@ const (
 	servedWait   = 60 * time.Second // timeout of one reply
 )
 
-// NewServed returns the tokenizer of a server. model may be empty if the server has only one model.
+// NewServed returns the tokenizer of a server. If the server has only one model, model may be empty.
 func NewServed(server *client.Server, model string) *Served {
 	return &Served{server: server, model: model, known: map[string][]int32{}}
 }

@@ -16,10 +16,10 @@ const shareGPTFile = "ShareGPT_V3_unfiltered_cleaned_split.json"
 
 const shareGPT = shareGPTFile + ", from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered"
 
-// assistantSuffix remains the end of a prompt: a suffix is inserted before it.
+// assistantSuffix always remains at the end of a prompt. A suffix given by the user is inserted before assistantSuffix.
 const assistantSuffix = "Assistant:"
 
-// dialogue is a row of the data sets sharegpt and custom. A row has one of the two keys.
+// dialogue is a row of the data sets sharegpt and custom. A row has one of the two keys below.
 type dialogue struct {
 	Conversations []turn `json:"conversations"`
 	Conversation  []turn `json:"conversation"`
@@ -41,7 +41,7 @@ func (t turn) text() string {
 	return ""
 }
 
-// turns returns the texts of the first two turns. ok is false if there are fewer than two turns.
+// turns returns the texts of the first two turns. If there are fewer than two turns, ok is false.
 func (d *dialogue) turns() (prompt, reply string, ok bool) {
 	list := d.Conversations
 	if list == nil {
@@ -125,7 +125,7 @@ func (b *builder) dialogueOrder(rows *records) ([]int, error) {
 			long = append(long, i)
 			continue
 		}
-		var d dialogue // the row has fewer turns or is not JSON
+		var d dialogue // the row has fewer than two turns, or it is not JSON
 		if _, err := rows.read(i, &d); err != nil {
 			return nil, err
 		}

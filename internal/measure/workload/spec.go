@@ -44,7 +44,7 @@ type Spec struct {
 	LoRADistribution string   // --lora-request-distribution: uniform, distinct, skewed
 	LoRAAlpha        float64  // --lora-zipf-alpha
 
-	// Start is the time that routing keys contain; zero: the current time.
+	// Start is the time that is written into routing keys; zero: the current time.
 	Start time.Time
 	// Note receives one-line remarks about the result for the user, such as skipped rows or deviating lengths. nil:
 	// ignored.
@@ -68,7 +68,7 @@ type PrefixSpec struct {
 	QuestionLen    int     // --gsp-question-len
 	OutputLen      int     // --gsp-output-len
 	RangeRatio     float64 // --gsp-range-ratio
-	Fast           bool    // --gsp-fast-prepare: lengths are not measured but reported as 1
+	Fast           bool    // --gsp-fast-prepare: lengths are not measured; they are reported as 1
 	SendRoutingKey bool    // --gsp-send-routing-key
 	Turns          int     // --gsp-num-turns
 	Ordered        bool    // --gsp-ordered
@@ -149,7 +149,8 @@ func checkRatio(flag string, ratio float64) error {
 	return nil
 }
 
-// most limits the requested tokens per text and the number of requests, so that a typing error does not exhaust memory.
+// most is the maximum number of tokens per text and the maximum number of requests. The limit prevents a typing error
+// from exhausting memory.
 const most = 1 << 24
 
 // count returns an error naming the flag unless value is from 1 to most.

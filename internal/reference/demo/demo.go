@@ -27,7 +27,8 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// The demo records a window of ten steps in the middle of the load. The fault begins at the fifth step of the window.
+// The demo records a window of ten steps in the middle of the load. The slowdown of SlowRank begins at the fifth step
+// of the window.
 const (
 	start = 60 // forward count of the first recorded step
 	steps = 10
@@ -120,7 +121,7 @@ func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Out
 	return x.Do(ctx)
 }
 
-// explain analyses the window, writes the pages and prints where to look.
+// explain analyses the window, writes the pages and prints the paths of the results.
 func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
 	defer d.Watch()()
 	sr := out.Capture.Servers[0]

@@ -1,5 +1,5 @@
-// Package embedded serves a model in this process on a separate port, so that benchmarks measure the model like any
-// server.
+// Package embedded serves a model in this process on a separate port, so that benchmarks measure the model in the same
+// way as any other server.
 package embedded
 
 import (
@@ -37,7 +37,7 @@ func Start(ctx context.Context, a launch.ModelArgs, inFlight int, version string
 		Version: version, Args: a.Map(), EnableMetrics: true,
 		DrainTimeout: time.Second, MaxInFlight: max(4096, inFlight), MaxBodyBytes: 1 << 30,
 	})
-	// The server outlives ctx, because interrupted clients still have to stop their profilers.
+	// The server outlives ctx, because a client that is interrupted must still ask the server to stop its profiler.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Server{&client.Server{URL: "http://" + ln.Addr().String(), Header: http.Header{}}, en, cancel, make(chan error, 1)}
 	go func() { m.done <- s.Serve(serving, ln) }()

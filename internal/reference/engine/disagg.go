@@ -17,12 +17,13 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Disagg gives an engine its role, prefill or decode. A request is computed by one engine of each role.
+// Disagg gives an engine its role, prefill or decode. Each request is computed by one prefill engine and one decode
+// engine.
 type Disagg struct {
 	Role     string       // api.Prefill, api.Decode; "": the engine works alone
 	Listener net.Listener // prefill: the bootstrap port; the engine closes it
 	Transfer kvtransfer.Options
-	// Model identifies the model. It must be equal on both engines, so that they compute equal keys and values.
+	// Model identifies the model. Model must be equal on both engines, because both must compute equal keys and values.
 	Model string
 }
 
@@ -104,7 +105,7 @@ func (r *Ranks) memory() (kvtransfer.Layout, []kvtransfer.Rank) {
 	return l, ranks
 }
 
-// Keep copies the contents of blocks on all ranks. restore writes them to other blocks.
+// Keep copies the contents of blocks on all ranks. The returned restore writes these contents to other blocks.
 func (r *Ranks) Keep(blocks []int32) (restore func(blocks []int32)) {
 	layout, ranks := r.memory()
 	var kept [][]byte
@@ -130,7 +131,8 @@ func (r *Ranks) Keep(blocks []int32) (restore func(blocks []int32)) {
 	}
 }
 
-// sending returns the batch of rank i. As each layer ends, the rank sends the blocks that it has computed.
+// sending returns the batch for one rank. During the batch, the rank sends the blocks of each layer as soon as it has
+// computed them.
 func (r *Ranks) sending(s sched.Step, sends []sched.Send, rank int) *model.Batch {
 	if len(sends) == 0 {
 		return s.Batch
@@ -146,7 +148,7 @@ func (r *Ranks) sending(s sched.Step, sends []sched.Send, rank int) *model.Batch
 	return &b
 }
 
-// attach gives a request this engine's end of the transfer.
+// attach adds this engine's end of the transfer to a request.
 func (t *transfers) attach(dp int, r *sched.Request) {
 	if t == nil {
 		return
@@ -186,7 +188,7 @@ func reason(err error) error {
 	return err
 }
 
-// sender is a room of a source. Only the scheduler calls its methods.
+// sender is a room of the prefill engine's source. Only the scheduler calls its methods.
 type sender struct {
 	t      *transfers
 	dp     int
@@ -211,7 +213,7 @@ func (s *sender) Finish(first api.Event) {
 
 func (s *sender) Abort(reason error) { s.out.Abort(reason) }
 
-// receiver is a room of a sink. Only the scheduler calls its methods.
+// receiver is a room of the decode engine's sink. Only the scheduler calls its methods.
 type receiver struct {
 	t    *transfers
 	dp   int
@@ -239,7 +241,7 @@ func (r *receiver) Abort(reason error) {
 	r.t.sink.Refuse(r.dp, r.addr, r.room, reason.Error())
 }
 
-// fakeSender and fakeReceiver take the place of a transfer for requests without another engine, such as health checks.
+// fakeSender and fakeReceiver replace the transfer of requests that involve no other engine, such as health checks.
 type fakeSender struct {
 	ended func(error)
 	once  sync.Once
@@ -257,8 +259,8 @@ type fakeReceiver struct{}
 func (fakeReceiver) Receive(_ []int32, ended func(api.Event, error)) { ended(api.Event{}, nil) }
 func (fakeReceiver) Abort(error)                                     {}
 
-// record is the form in which the first token is sent. A log probability is sent as the bits of a float32, since JSON
-// has no NaN.
+// record is the JSON form of the first token, which the prefill engine sends to the decode engine. A log probability is
+// sent as the bits of a float32, because JSON cannot represent NaN.
 type record struct {
 	Token     int32         `json:"token"`
 	Logprob   uint32        `json:"logprob"`

@@ -1,10 +1,11 @@
-// Package engine serves an LLM on the software GPU: token requests in, token streams out, and profiling windows over
-// all ranks.
+// Package engine serves an LLM on the software GPU. It accepts requests of tokens, returns streams of tokens, and
+// records profiling windows on all ranks.
 //
 // An [Engine] has one scheduler (package sched) per data-parallel rank. Each scheduler has a [Group]: the tensor- and
-// pipeline-parallel ranks that run its batches ([NewRanks] creates a real one). Incoming requests are spread over the
-// data-parallel ranks. Profiling follows section 1 of SGLang's contract: windows are counted in forward steps, every
-// rank writes a separate file, and files are written while the engine continues to serve.
+// pipeline-parallel ranks that run its batches ([NewRanks] creates a Group that computes a real model). Incoming
+// requests are distributed among the data-parallel ranks. Profiling follows section 1 of SGLang's contract: windows are
+// counted in forward steps, every rank writes a separate file, and files are written while the engine continues to
+// serve.
 //
 // Lengths are in tokens, latencies are time.Duration.
 package engine
@@ -27,7 +28,7 @@ import (
 // Group is the set of ranks that run the batches of one scheduler.
 type Group interface {
 	sched.Model
-	// Ranks lists the ranks. The list does not change.
+	// Ranks lists the ranks. The list never changes.
 	Ranks() []Rank
 	Close() error
 }
@@ -39,7 +40,7 @@ type Balance string
 const (
 	RoundRobin    Balance = "round_robin"
 	ShortestQueue Balance = "shortest_queue" // fewest requests
-	TotalTokens   Balance = "total_tokens"   // fewest tokens in the KV cache and in waiting prompts together
+	TotalTokens   Balance = "total_tokens"   // smallest sum of tokens in the KV cache and in waiting prompts
 )
 
 // Options configure an engine.
@@ -52,9 +53,10 @@ type Options struct {
 	Sizes      Sizes   // sizes of the parallel layout
 	Seed       uint64  // base of the seeds for requests without a seed; 0: random
 
-	// OnStep is called for each step of each data-parallel rank, by the goroutine that schedules it. It must not block.
+	// OnStep is called for each step of each data-parallel rank, by the goroutine that schedules the step. It must not
+	// block.
 	OnStep func(dp int, st api.Step)
-	// Log receives lines about profiling, without a time. Any goroutine may call it.
+	// Log receives lines about profiling. The lines contain no timestamp. Any goroutine may call it.
 	Log func(line string)
 	// CUDAProfiler starts and stops the profiler of an external tool, for windows with the activity CUDA_PROFILER.
 	CUDAProfiler func(on bool)
@@ -66,11 +68,11 @@ type Options struct {
 type Engine struct {
 	opt   Options
 	ranks []*dpRank
-	turn  atomic.Uint64 // number of requests placed by round robin
+	turn  atomic.Uint64 // number of requests assigned by round robin
 	seed  uint64
-	seeds atomic.Uint64 // number of seeds handed out
+	seeds atomic.Uint64 // number of seeds assigned
 
-	life     sync.RWMutex // read-locked while something starts, write-locked by Close
+	life     sync.RWMutex // read-locked while a goroutine or request starts, write-locked by Close
 	draining atomic.Bool
 	loops    sync.WaitGroup // goroutines of the schedulers
 	pumps    sync.WaitGroup // goroutines that pass events to the readers of streams
@@ -90,7 +92,7 @@ type Engine struct {
 type dpRank struct {
 	*sched.Scheduler
 	group  Group
-	window *window // owned by its scheduler's goroutine
+	window *window // owned by the goroutine of the rank's scheduler
 }
 
 // New starts an engine on the groups, one per data-parallel rank. The caller must close it.
@@ -134,7 +136,7 @@ func (e *Engine) index(r *dpRank) int { return slices.Index(e.ranks, r) }
 // Capacity is the KV cache size of each data-parallel rank, in tokens.
 func (e *Engine) Capacity() int { return e.ranks[0].Capacity() }
 
-// Healthy returns nil while requests can be served, else the reason why not.
+// Healthy returns nil while the engine can serve requests. Otherwise it returns the reason as an error.
 func (e *Engine) Healthy() error {
 	if e.draining.Load() {
 		return api.ErrUnavailable
@@ -148,7 +150,7 @@ func (e *Engine) Healthy() error {
 }
 
 // FlushCache empties the prefix caches. It waits until no request is queued or running. If ctx ends first, it returns
-// api.ErrNotIdle; the caches of some ranks may then be empty already.
+// api.ErrNotIdle; in this case the caches of some ranks may already be empty.
 func (e *Engine) FlushCache(ctx context.Context) error {
 	for _, r := range e.ranks {
 		for !r.Flush() {
@@ -163,7 +165,7 @@ func (e *Engine) FlushCache(ctx context.Context) error {
 	return nil
 }
 
-// Drain rejects new requests and waits until the current ones finish or ctx ends.
+// Drain rejects new requests and waits until the current requests finish or ctx ends.
 func (e *Engine) Drain(ctx context.Context) error {
 	e.draining.Store(true)
 	for _, r := range e.ranks {
@@ -174,10 +176,10 @@ func (e *Engine) Drain(ctx context.Context) error {
 	return nil
 }
 
-// closeGrace is how long Close waits for readers of streams to take the remaining tokens.
+// closeGrace is the maximum time for which Close waits until the readers of streams have received the remaining tokens.
 const closeGrace = 2 * time.Second
 
-// Close aborts running requests, writes the data of an open profiling window, and stops everything the engine started.
+// Close aborts running requests, writes the data of an open profiling window, and stops all goroutines of the engine.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.life.Lock()

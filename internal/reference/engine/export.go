@@ -24,24 +24,26 @@ import (
 type Rank struct {
 	TP, DP, PP, EP int // coordinates of the rank
 	Recorder       Recorder
-	Meta           device.Meta // metadata of the rank's traces; Name is filled in when a trace is written
+	Meta           device.Meta // metadata of the rank's traces; Name is set when a trace is written
 }
 
 // Recorder records a rank's activity. Its methods are called between steps.
 type Recorder interface {
 	StartRecording(device.RecordOptions) error
-	// StopRecording returns the recording without waiting, or nil if nothing was recorded.
+	// StopRecording ends the window and returns the recording without waiting. It returns nil if nothing was recorded.
 	StopRecording() Recording
-	// PauseRecording(true) excludes subsequent work from the window; PauseRecording(false) includes it again.
+	// PauseRecording excludes subsequent work from the window if its argument is true. If the argument is false, work
+	// is included again.
 	PauseRecording(bool)
 }
 
 // Recording is a rank's activity in a window.
 type Recording interface {
 	WriteKineto(io.Writer, device.Meta) error
-	// DeviceMemory calls f with the allocations (bytes > 0) and frees of device memory in time order, ns since 1970.
+	// DeviceMemory calls f with the allocations (bytes > 0) and frees of device memory in time order. Times are in ns
+	// since 1970.
 	DeviceMemory(f func(at int64, addr uint64, bytes int64)) error
-	// Lost counts the records that did not fit in memory. Call it last.
+	// Lost counts the records that did not fit in memory. Lost must be the last call on a Recording.
 	Lost() int64
 }
 
@@ -71,7 +73,8 @@ type rankFile struct {
 	reserved []memsnap.Block
 }
 
-// traceLevel is the gzip level. It is the fastest one, because files are written while the engine serves.
+// traceLevel is the gzip level of traces. It is the fastest level, because the engine continues to serve requests while
+// files are written.
 const traceLevel = gzip.BestSpeed
 
 // export writes files in the background.
@@ -93,7 +96,7 @@ func (s *session) export(files []rankFile) {
 	})
 }
 
-// writeFile writes a file atomically. Files are written one at a time.
+// writeFile writes a file atomically. Only one file is written at a time.
 func (s *session) writeFile(path, what string, fill func(io.Writer) error) bool {
 	s.e.writing.Lock()
 	defer s.e.writing.Unlock()
@@ -149,7 +152,7 @@ func (s *session) place(r Rank) string {
 	return name
 }
 
-// conclude merges the files if requested, and sets the result.
+// conclude merges the files if requested, and sets the session's result.
 func (s *session) conclude() {
 	slices.Sort(s.files)
 	res := api.ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID, Steps: s.steps}
@@ -197,7 +200,7 @@ func (s *session) merge() (path, message string) {
 			return "", "Merge failed: " + path + " already exists and was not replaced"
 		}
 	}
-	// The merge ignores cancellation, and closing the engine waits for the merge, so that the merged file is not lost.
+	// The merge ignores cancellation, so that the merged file is not lost. Engine.Close waits for the merge.
 	res, err := merge.File(context.Background(), sets[0], path, merge.Options{
 		ProfileID: s.req.ID, Level: traceLevel, Rest: s.pace.rest,
 	})

@@ -10,16 +10,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Memory that a software device reserves has no real addresses. Snapshots show it at addresses from this one on, far
-// from those that Go allocates.
+// Memory that a software device reserves has no real addresses. In snapshots this memory begins at the following
+// address, far from the addresses that Go allocates.
 const (
 	firstAddr = 1 << 44
 	addrStep  = 2 << 20 // granularity of CUDA's allocator
 )
 
-// reserved returns, for each rank of a group, the memory that the rank allocates when it is created: the weights, and a
-// KV cache of the given number of blocks plus a zero block. No step may be running. For a group that cannot report its
-// memory, reserved returns nothing.
+// reserved returns, for each rank of a group, the memory that the rank allocates at its creation. This memory consists
+// of the weights and a KV cache, which has the given number of blocks plus a zero block. No step may run during the
+// call. For a group that cannot report its memory, reserved returns nothing.
 func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 	out := make([][]memsnap.Block, len(g.Ranks()))
 	r, ok := g.(*Ranks)
@@ -44,7 +44,7 @@ func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 	return out, err
 }
 
-// writeMemory writes a snapshot of a rank's memory, as SGLang makes torch do for the activity MEM.
+// writeMemory writes a snapshot of a rank's memory, as torch does on behalf of SGLang for the activity MEM.
 func (s *session) writeMemory(f rankFile) {
 	snap := memsnap.Snapshot{Device: f.rank.Meta.Device.Index, Before: f.reserved, MaxEntries: s.req.MemEntries}
 	err := f.rec.DeviceMemory(func(at int64, addr uint64, bytes int64) {
@@ -64,9 +64,9 @@ func (s *session) writeMemory(f rankFile) {
 	}
 }
 
-// memoryName returns the name of a rank's snapshot. Like SGLang's name, it has the time instead of prefix and id; here
-// all ranks of a window use the same time. SGLang's name contains only the TP rank, so with DP or PP the files would
-// overwrite each other. Here the name contains the same coordinates as a trace's name.
+// memoryName returns the name of a rank's snapshot. Like SGLang's name, it contains the time instead of prefix and id.
+// Unlike in SGLang, all ranks of a window use the same time. SGLang's name contains only the TP rank, so with DP or PP
+// the files would overwrite each other. Therefore memoryName uses the same coordinates as a trace's name.
 func (s *session) memoryName(f rankFile) string {
 	name := fmt.Sprintf("%s-%s-memory", api.PythonTime(f.stopped), s.place(f.rank))
 	if f.stage != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// outbox holds the events of one request on their way from the scheduler, which must never wait, to the reader, which
-// may be slow.
+// outbox queues the events of one request between the scheduler and the reader. The scheduler must never wait, but the
+// reader may be slow.
 type outbox struct {
 	mu     sync.Mutex
 	events []api.Event
@@ -28,7 +28,7 @@ func (o *outbox) put(e api.Event) {
 	}
 }
 
-// take returns all events, after waiting for at least one. It returns nil when ctx ends or dead is closed.
+// take waits for at least one event and returns all queued events. It returns nil when ctx ends or dead is closed.
 func (o *outbox) take(ctx context.Context, dead <-chan struct{}) []api.Event {
 	for {
 		o.mu.Lock()

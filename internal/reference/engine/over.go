@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A replica without requests makes no steps, so its part of a window with a step count would stay open. The open part
-// would block the next window and delay the files of the other replicas.
+// A replica without requests makes no steps, so its part of a window with a step count would stay open without a time
+// limit. An open part blocks the next window and delays the files of the other replicas.
 const (
-	replicaIdle = 3 * time.Second // idle time after which a replica's part is closed, once another replica's part is over
+	replicaIdle = 3 * time.Second // idle time after which a replica's part is closed if another replica's part is over
 	replicaLook = 250 * time.Millisecond
 )
 
-// over ends the part of one data-parallel rank in the session. After the last part has ended, the engine can record
-// another window while the remaining work of this session continues in the background.
+// over ends one data-parallel rank's part of the session. After the last part has ended, the engine can record another
+// window while the remaining work of this session continues in the background.
 func (s *session) over(r *dpRank) {
 	s.mu.Lock()
 	delete(s.open, r)
@@ -45,8 +45,8 @@ func (s *session) over(r *dpRank) {
 	})
 }
 
-// lonely closes the parts of replicas that have been idle for replicaIdle, after another replica has made all of its
-// steps.
+// lonely runs after one replica has completed all of its steps. It closes the parts of other replicas that have been
+// idle for replicaIdle.
 func (s *session) lonely() {
 	for _, r := range s.e.ranks {
 		st := r.Stats()

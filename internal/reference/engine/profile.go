@@ -24,7 +24,7 @@ type session struct {
 	done chan struct{} // closed when result is set
 
 	mu       sync.Mutex
-	open     map[*dpRank]time.Time // ranks whose part is open, with the time when each last had a request; see lonely
+	open     map[*dpRank]time.Time // ranks whose part is open, and when each last had a request; see lonely
 	stopping bool
 	steps    int
 	last     time.Time // time of the last recorded step
@@ -41,7 +41,7 @@ type session struct {
 	err     error // reason for missing files
 }
 
-// StartProfile arms or starts a window on all ranks. It waits for neither steps nor files.
+// StartProfile arms or starts a window on all ranks. It returns without waiting for steps or files.
 func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error {
 	e.life.RLock()
 	defer e.life.RUnlock()
@@ -59,7 +59,7 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 		CPU: req.Activities&api.ActivityCPU != 0, GPU: req.Activities&api.ActivityGPU != 0,
 		Memory: req.Activities&api.ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
 	}
-	if e.session.Load() != nil { // report this before any error about the directory
+	if e.session.Load() != nil { // report this error before any error about the directory
 		return api.ErrProfileRunning
 	}
 	if s.records() {
@@ -107,7 +107,7 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 }
 
 // StopProfile ends the armed or open window and waits until its files are written or ctx ends. The files are written
-// even if ctx ends. If some could not be written, it returns an error along with the result.
+// even if ctx ends. If some files could not be written, StopProfile returns both an error and the result.
 func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 	s := e.session.Load()
 	if s == nil {
@@ -132,7 +132,7 @@ func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 // Profiling reports whether a window is armed or open.
 func (e *Engine) Profiling() bool { return e.session.Load() != nil }
 
-// taken returns a trace of an earlier window with the same name, or "".
+// taken returns the path of an existing trace of an earlier window that has the same file name, or "".
 func taken(r *api.ProfileRequest) string {
 	entries, _ := os.ReadDir(r.OutputDir)
 	for _, e := range entries {
@@ -170,16 +170,17 @@ func checkProfile(r *api.ProfileRequest) error {
 // snapshots but no traces.
 func (s *session) traces() bool { return s.opts.CPU || s.opts.GPU }
 
-// records reports whether there is anything to write.
+// records reports whether the window produces any files.
 func (s *session) records() bool { return s.traces() || s.opts.Memory }
 
-// end closes the parts of all ranks, now or after their current step.
+// end closes each rank's part, either immediately or after the rank's current step.
 func (s *session) end() {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
 	for _, r := range s.e.ranks {
-		// After the scheduler's Stop this function is never called, but an open window is already closed then.
+		// After the scheduler's Stop, this function is never called. In that case an open window has already been
+		// closed.
 		r.Do(func() {
 			if r.window != nil && r.window.s == s {
 				r.window.finish()

@@ -29,15 +29,15 @@ type Spread struct {
 // here reports whether this process runs a rank.
 func (s *Spread) here(rank int) bool { return s == nil || s.At(rank) == s.Here }
 
-// Ranks is a Group of model runners. All get the same batches.
+// Ranks is a Group of model runners. All ranks get the same batches.
 type Ranks struct {
 	*Team[*model.Runner]
-	weights int64 // weight bytes of the rank that has the most
+	weights int64 // maximum of the ranks' weight bytes
 	logits  int   // index of the rank that returns the logits; -1: in another process
 }
 
-// NewRanks loads the model onto new devices, all ranks in parallel, and captures decode graphs unless Model.NoGraphs is
-// set.
+// NewRanks creates the devices and loads the model onto all of them in parallel. It captures decode graphs unless
+// Model.NoGraphs is set.
 func NewRanks(opt RanksOptions) (*Ranks, error) {
 	z := opt.Sizes.normal()
 	if err := opt.Config.CheckShard(model.Shard{TPSize: z.TP, PPSize: z.PP, EPSize: z.EP}); err != nil {
@@ -119,13 +119,13 @@ func (r *Ranks) Forward(s sched.Step) ([][]float32, error) {
 	return r.run(s.Name(), s.Requests, func(i int) *model.Batch { return r.sending(s, sends, i) })
 }
 
-// Run is Forward for a step with the given name and requests. It returns no rows if the rank with the logits is in
-// another process.
+// Run runs a batch on all ranks as a step with the given name and requests. If the rank that returns the logits is in
+// another process, Run returns no rows.
 func (r *Ranks) Run(name string, requests func() string, b *model.Batch) ([][]float32, error) {
 	return r.run(name, requests, func(int) *model.Batch { return b })
 }
 
-// run is Run with a separate batch for each rank.
+// run is like Run but gives each rank a separate batch.
 func (r *Ranks) run(name string, requests func() string, batch func(i int) *model.Batch) ([][]float32, error) {
 	out := make([][][]float32, len(r.list))
 	err := r.Each(func(i int, run *model.Runner, h *device.Host) (err error) {
@@ -140,7 +140,7 @@ func (r *Ranks) run(name string, requests func() string, batch func(i int) *mode
 	return out[r.logits], nil
 }
 
-// measure returns the weight bytes of the rank that has the most.
+// measure returns the maximum of the ranks' weight bytes.
 func (r *Ranks) measure() int64 {
 	sizes := make([]int64, len(r.list))
 	r.Each(func(i int, run *model.Runner, _ *device.Host) error {
@@ -150,7 +150,7 @@ func (r *Ranks) measure() int64 {
 	return slices.Max(append(sizes, 0))
 }
 
-// WeightBytes returns the weight memory, in bytes, of the rank that has the most.
+// WeightBytes returns the maximum of the ranks' weight memory, in bytes.
 func (r *Ranks) WeightBytes() int64 { return r.weights }
 
 // recorder records a device.

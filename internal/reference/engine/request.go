@@ -10,12 +10,12 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Submit queues a request. The last event of the request has a Finish. The channel is closed after the last event, or
-// soon after ctx is cancelled. Cancelling ctx aborts the request. A slow reader delays nobody: events wait in memory,
-// at most one per requested token.
+// Submit queues a request. The last event of the request has a Finish. The channel is closed after the last event.
+// Cancelling ctx aborts the request, and the channel is closed soon afterwards. A slow reader does not delay other
+// requests, because events are queued in memory, at most one per requested token.
 func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, error) {
 	if err := e.check(r); err != nil {
-		return nil, err // the other engine detects this error too and rejects the request
+		return nil, err // the other engine detects the same error and rejects the request
 	}
 	e.life.RLock()
 	defer e.life.RUnlock()
@@ -41,8 +41,8 @@ func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, 
 	e.pumps.Go(func() {
 		defer close(events)
 		defer func() {
-			// ctx may have ended while its hook has not run yet. unhook then prevents the hook from running, so abort the
-			// request here.
+			// ctx may have ended before its hook has run. If unhook prevents the hook from running, abort the request
+			// here.
 			if unhook() && ctx.Err() != nil {
 				leave()
 			}
@@ -77,7 +77,8 @@ func (e *Engine) request(r *api.Request) *sched.Request {
 	if p.Seed == nil {
 		p.Seed = &seed
 	}
-	// An output length that exceeds the cache is not rejected, because clients do not know the size of the cache.
+	// Reduce an output length that exceeds the cache. It is not rejected, because clients do not know the size of the
+	// cache.
 	p.MaxNewTokens = min(p.MaxNewTokens, e.Capacity()-len(r.Input))
 	p.StopTokens = slices.Concat(e.opt.EOS, p.StopTokens)
 	return q
@@ -126,8 +127,8 @@ func (e *Engine) check(r *api.Request) error {
 	return nil
 }
 
-// choose picks the data-parallel rank of a request. On a prefill engine the rank follows from the room, so that the
-// decode engine can compute it too.
+// choose picks the data-parallel rank of a request. On a prefill engine the rank is a function of the room, so that the
+// decode engine can compute the same rank.
 func (e *Engine) choose(r *api.Request) int {
 	if t := e.transfers; t != nil && t.role == api.Prefill && r.Bootstrap != nil {
 		return int(r.Bootstrap.Room % uint64(len(e.ranks)))
@@ -139,7 +140,7 @@ func (e *Engine) choose(r *api.Request) int {
 	if e.opt.Balance != ShortestQueue && e.opt.Balance != TotalTokens {
 		return first
 	}
-	// Of equally loaded ranks, take the next in turn.
+	// Among equally loaded ranks, choose by round robin.
 	best, least := first, -1
 	for i := range e.ranks {
 		at := (first + i) % len(e.ranks)

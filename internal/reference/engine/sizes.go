@@ -14,8 +14,8 @@ func (z Sizes) normal() Sizes {
 	return Sizes{max(z.TP, 1), max(z.DP, 1), max(z.PP, 1), max(z.EP, 1)}
 }
 
-// LogPrefix returns the text after the time in SGLang's log lines about a data-parallel rank, such as " DP1 TP0".
-// Dimensions of size 1 are omitted.
+// LogPrefix returns the text, such as " DP1 TP0", that follows the time in SGLang's log lines about a data-parallel
+// rank. Dimensions of size 1 are omitted.
 func (z Sizes) LogPrefix(dp int) string {
 	var b strings.Builder
 	for _, d := range []struct {
@@ -29,7 +29,7 @@ func (z Sizes) LogPrefix(dp int) string {
 	return b.String()
 }
 
-// BatchTokens returns the maximum number of new tokens in a batch of a scheduler with these options.
+// BatchTokens returns the maximum number of new tokens in a batch of a scheduler that has these options.
 // model.Options.MaxTokens must have this value.
 func BatchTokens(o sched.Options, contextLen int) int {
 	o = o.WithDefaults()

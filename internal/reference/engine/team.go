@@ -13,11 +13,12 @@ type TeamOptions struct {
 	Sizes Sizes  // sizes of the whole layout
 	DP    int    // index of the data-parallel rank
 	Host  string // host_name of traces
-	// Device returns the device options of a rank; ranks are numbered over the whole layout. nil: the defaults.
+	// Device returns the device options of a rank; ranks are numbered over the whole layout. nil: every device has the
+	// default options.
 	Device func(rank int) device.Options
 	Spread *Spread // distribution of ranks over processes; nil: all ranks are in this process
 	Epoch  int64   // EpochNS of traces, see device.Meta; 0: the epoch of this process
-	Thread string  // name of a rank's thread; its coordinates follow
+	Thread string  // prefix of a thread's name; the rank's coordinates follow
 }
 
 // Seat is a rank's coordinates, device and groups.
@@ -29,7 +30,7 @@ type Seat struct {
 }
 
 // Team is the set of TP × PP ranks of one data-parallel rank, or the part of them that this process runs. Each rank has
-// a device, a thread and an R. All ranks run the same function at the same time.
+// a device, a thread and a value of type R. All ranks run the same function at the same time.
 type Team[R any] struct {
 	list    []Rank
 	devices []*device.Device
@@ -49,14 +50,14 @@ type outcome struct {
 	err  error
 }
 
-// NewTeam creates the devices and runs load on every thread, in parallel.
+// NewTeam creates the devices and the threads. It runs load on all threads in parallel.
 func NewTeam[R any](opt TeamOptions, load func(Seat) (R, error)) (*Team[R], error) {
 	z := opt.Sizes.normal()
 	n := z.TP * z.PP
 	t := &Team[R]{}
 	first := opt.DP * n
-	// The name of a group is unique in the whole layout. The ranks in a group are numbered within the replica, because
-	// each replica is a separate job, as in SGLang.
+	// The name of a group is unique in the whole layout. As in SGLang, each replica is a separate job, so the ranks in
+	// a group are numbered within the replica.
 	groups := joiner{opt.Spread, first}
 	tp := make([][]device.Comm, z.PP)
 	for p := range tp {
@@ -119,8 +120,8 @@ func NewTeam[R any](opt TeamOptions, load func(Seat) (R, error)) (*Team[R], erro
 	return t, nil
 }
 
-// Each runs f on all ranks at the same time and waits until all calls have returned. i is the index among the ranks of
-// this process.
+// Each runs f on all ranks at the same time and waits until all calls have returned. i is the rank's index among the
+// ranks of this process.
 func (t *Team[R]) Each(f func(i int, r R, h *device.Host) error) error {
 	done := make(chan outcome, len(t.jobs))
 	for _, jobs := range t.jobs {
@@ -148,7 +149,7 @@ func (t *Team[R]) Err() error {
 // Ranks lists the ranks.
 func (t *Team[R]) Ranks() []Rank { return t.list }
 
-// Close stops the threads and the devices. No function may be running on the ranks.
+// Close stops the threads and the devices. The caller must ensure that no function is running on the ranks.
 func (t *Team[R]) Close() error {
 	var err error
 	t.close.Do(func() {

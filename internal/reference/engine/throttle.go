@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// throttle keeps the writing of traces from delaying requests. The writing consists of pieces of a fraction of a
+// throttle keeps the writing of traces from delaying requests. Writing is divided into pieces that take a fraction of a
 // millisecond. After each piece the writing goroutine sleeps, so that all writing goroutines together use 1/(restShare
-// + 1) of one core. A lower thread priority would not help: a low-priority thread that runs Go holds one of the
-// GOMAXPROCS slots even while the kernel keeps it waiting.
+// + 1) of one core. A lower thread priority would not help, because a low-priority thread that runs Go code occupies
+// one of the GOMAXPROCS slots even while it waits for a core.
 type throttle struct {
 	busy  func() bool // reports whether requests are running
 	mu    sync.Mutex
-	until time.Time // when the writers have slept long enough for the work done so far
+	until time.Time // time at which the writers have slept long enough for their work so far
 }
 
 const (
 	restShare = 4
-	// shortRest is the shortest sleep, because timers are not more precise.
+	// shortRest is the minimum duration of a sleep, because timers are not more precise than that.
 	shortRest = 200 * time.Microsecond
-	// longPiece is the maximum time that is counted as work for one piece. In a longer piece, the goroutine waited for a
-	// core.
+	// longPiece is the maximum time that is counted as work for one piece. If a piece takes longer, the goroutine
+	// waited for a core.
 	longPiece = 2 * time.Millisecond
 )
 
@@ -45,7 +45,7 @@ func (p *throttle) rest(worked time.Duration) {
 	}
 }
 
-// serving reports whether any requests are running, which writing could delay.
+// serving reports whether any requests are running. The writing of files could delay such requests.
 func (e *Engine) serving() bool {
 	return !e.draining.Load() && slices.ContainsFunc(e.ranks, func(r *dpRank) bool { return r.Stats().Running > 0 })
 }

@@ -10,28 +10,29 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// window is one data-parallel rank's part of a session. It selects the steps to record. Only the goroutine of the
-// rank's scheduler uses it.
+// window is one data-parallel rank's part of a session. A window selects the steps to record. Only the goroutine of the
+// rank's scheduler uses the window.
 //
-// Without stages, steps from … from+NumSteps-1 are recorded, where from is the next step or StartStep, whichever is
-// later. The window closes when the last of these steps ends. SGLang closes it when the next step arrives. That records
-// the same steps, but the files may be written much later.
+// Without stages, steps from … from+NumSteps-1 are recorded, where from is the later of the next step and StartStep.
+// The window closes when the last of these steps ends. In SGLang, the window closes when the following step arrives.
+// SGLang therefore records the same steps but may write the files much later.
 //
-// By stage, each stage has one window of NumSteps steps of its own kind. The first prefill step opens the prefill
-// window; a decode step closes it early. The first decode step (with enough requests) opens the decode window. Prefill
-// steps that occur while the decode window is open are not recorded.
+// If windows are by stage, there is one window of NumSteps prefill steps and one window of NumSteps decode steps. The
+// first prefill step opens the prefill window, and a decode step closes this window early. The first decode step that
+// has enough requests opens the decode window. Prefill steps that occur while the decode window is open are not
+// recorded.
 type window struct {
 	s *session
 	r *dpRank
 
-	from int64 // step that opens the window; 0: it opens at once, or by stage
+	from int64 // step that opens the window; 0: the window opens at once or by stage
 
 	open  bool
 	stage stage // stage of the open window, if windows are by stage
 	count int   // number of steps recorded in the open window
 	done  [2]bool
 
-	reserved [][]memsnap.Block // with ActivityMem: memory that each rank reserved
+	reserved [][]memsnap.Block // with ActivityMem: memory that each rank has reserved
 }
 
 // stage is a kind of step.
@@ -89,7 +90,7 @@ func (w *window) before(st sched.Step) {
 	if w.open && w.stage == model.Extend && mode == model.Decode {
 		w.closeStage()
 	}
-	if w.open && mode != w.stage { // prefill while the decode window is open
+	if w.open && mode != w.stage { // a prefill step while the decode window is open
 		w.pause(true)
 	}
 	few := mode == model.Decode && len(st.Batch.Seqs) < req.DecodeMinBS
@@ -139,7 +140,7 @@ func (w *window) start() error {
 			if err := rank.Recorder.StartRecording(w.s.opts); err != nil {
 				for _, begun := range ranks[:i] {
 					if rec := begun.Recorder.StopRecording(); rec != nil {
-						rec.Lost() // the recording is not needed; this call lets the recording's owner release it
+						rec.Lost() // the recording is not needed; Lost allows its owner to release it
 					}
 				}
 				return fmt.Errorf("start recording on %s: %w", w.s.place(rank), err)
@@ -152,7 +153,7 @@ func (w *window) start() error {
 	return nil
 }
 
-// startLate does the work of start after the request for the window has already been answered.
+// startLate starts the recording of a window whose request has already been answered.
 func (w *window) startLate() {
 	if err := w.start(); err != nil {
 		w.s.fail(err)
@@ -161,7 +162,7 @@ func (w *window) startLate() {
 	}
 }
 
-// stop ends the recording and hands it over to be written.
+// stop ends the recording and passes it on to be written.
 func (w *window) stop() {
 	w.open = false
 	w.s.log(w.r, "Stop profiling%s...", w.suffix("-"))
@@ -194,7 +195,7 @@ func (w *window) outerProfiler(on bool) {
 	f(on)
 }
 
-// closeStage ends the window of a stage. If no other stage is left, it also ends the rank's part in the session.
+// closeStage ends the window of a stage. After the last stage, it also ends the rank's part of the session.
 func (w *window) closeStage() {
 	w.done[w.stage] = true
 	w.stop()
@@ -203,7 +204,7 @@ func (w *window) closeStage() {
 	}
 }
 
-// finish ends the rank's part in the session.
+// finish ends the rank's part of the session.
 func (w *window) finish() {
 	if w.open {
 		w.stop()

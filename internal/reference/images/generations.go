@@ -29,7 +29,7 @@ const (
 	defaultSeed   = 42
 )
 
-// task is a request that has been checked, so that errors are reported before the request waits.
+// task is a checked request. Requests are checked before they wait, so that errors are reported early.
 type task struct {
 	id, prompt string
 	jobs       []*diffusion.Job
@@ -183,7 +183,7 @@ func (s *Server) profile(req *wire.ImageRequest) (*diffusion.Profile, error) {
 	}, nil
 }
 
-// make waits for the task's turn and generates its images.
+// make waits until it is the task's turn and then generates the task's images.
 func (s *Server) make(ctx context.Context, t *task) (*wire.ImageResponse, error) {
 	came := time.Now()
 	leave, err := s.queue.enter(ctx)

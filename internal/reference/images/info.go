@@ -14,7 +14,8 @@ type status struct {
 	Status string `json:"status"`
 }
 
-// health is GET /health and /health_generate. Neither generates an image, because that takes too long for a probe.
+// health is GET /health and /health_generate. Neither route generates an image, because that would take too long for a
+// probe.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	err := s.engine.Err()
 	if err == nil && s.queue.isClosed() {
@@ -27,7 +28,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	text, _ := json.Marshal(struct {
 		Status string `json:"status"`
 		Error  string `json:"error"`
-	}{"unhealthy", err.Error()}) // only strings
+	}{"unhealthy", err.Error()}) // cannot fail: only strings
 	httpguard.WriteJSON(w, http.StatusServiceUnavailable, text)
 }
 
@@ -57,7 +58,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 	s.reply(w, s.card())
 }
 
-// oldModels is GET /models, which SGLang calls deprecated.
+// oldModels is GET /models, which is deprecated in SGLang.
 func (s *Server) oldModels(w http.ResponseWriter, _ *http.Request) {
 	c := s.card()
 	s.reply(w, map[string]any{
@@ -70,7 +71,7 @@ func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	s.reply(w, map[string]any{"model_path": s.info.ModelPath})
 }
 
-// serverInfo is GET /server_info: the launch arguments without secrets.
+// serverInfo is GET /server_info. It returns the launch arguments without secrets.
 func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	out := map[string]any{"model_path": s.info.ModelPath, "served_model_name": s.name, "tp_size": s.info.TP, "num_gpus": s.info.TP}
 	maps.Copy(out, s.o.Args)
@@ -79,7 +80,7 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 			delete(out, key)
 		}
 	}
-	// The capture command needs these fields: the number of ranks, and whether they are working.
+	// The capture command needs these fields. They give the number of ranks and show whether the ranks are working.
 	out["dp_size"], out["internal_states"] = 1, []map[string]any{{"dp_rank": 0, "forward_ct": s.steps.Load()}}
 	out["task_type"], out["pipeline_class_name"], out["version"] = "T2I", s.info.Config.Pipeline, s.o.Version
 	s.reply(w, out)

@@ -22,13 +22,14 @@ const (
 	failed    = "error"
 )
 
-// metrics are the metrics of SGLang's diffusion server. Warm-ups run before it serves and are not counted.
+// metrics are the metrics of SGLang's diffusion server. Warm-ups are not counted, because they run before the server
+// accepts requests.
 type metrics struct {
 	mu      sync.Mutex
-	total   map[string]int // number of finished requests by status
+	total   map[string]int // number of finished requests, by status
 	latency map[string]*prom.Histogram
 	queued  *prom.Histogram
-	stages  map[string]*prom.Histogram // by name of the stage; all steps share one histogram
+	stages  map[string]*prom.Histogram // by name of the stage; the denoising steps share one histogram
 }
 
 func newMetrics() *metrics {

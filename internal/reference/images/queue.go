@@ -18,7 +18,7 @@ type queue struct {
 	mu               sync.Mutex
 	waiting, running int
 	closed           bool
-	empty            chan struct{} // closed when close was called and no request is left
+	empty            chan struct{} // closed after close has been called and no request is left
 }
 
 func newQueue(most int) *queue {

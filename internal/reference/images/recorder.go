@@ -18,8 +18,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
 )
 
-// recorder implements the windows of /start_profile. A window contains all work of the ranks between two moments, or a
-// number of denoising steps. Its files have the same names as those of the LLM server.
+// recorder implements the windows of /start_profile. A window contains either all work of the ranks between two calls
+// or a number of denoising steps. The window's files have the same names as the files of the LLM server.
 type recorder struct {
 	engine Engine
 	log    func(line string)
@@ -31,7 +31,7 @@ type recorder struct {
 // session is a window that is open or being written.
 type session struct {
 	span   *diffusion.Span
-	over   chan struct{} // closed when everything is written
+	over   chan struct{} // closed when all files are written
 	result api.ProfileResult
 	err    error // reason for missing files
 }

@@ -1,6 +1,6 @@
-// Package images serves the HTTP API of SGLang's diffusion server for a pipeline: OpenAI's route for images, optionally
-// with a profile or a timing report, and stepscope's own routes for a window over several requests. Images are
-// generated one at a time; other requests wait in a bounded queue.
+// Package images serves the HTTP API of SGLang's diffusion server for a pipeline. It has OpenAI's route for images,
+// which optionally returns a profile or a timing report. It also has stepscope's own routes for a window over several
+// requests. Images are generated one at a time, and other requests wait in a bounded queue.
 package images
 
 import (
@@ -27,21 +27,21 @@ import (
 
 // Engine generates images, one at a time.
 type Engine interface {
-	// Request returns a request for an image of the model's own size. Check returns an error if a request is
+	// Request returns a request for an image of the model's default size. Check returns an error if a request is
 	// impossible.
 	Request(prompt, negative string) (*diffusion.Request, error)
 	Check(q *diffusion.Request) error
 	Generate(ctx context.Context, job *diffusion.Job) (*diffusion.Result, error)
-	// Open starts a window over several images and Shut ends it. WriteSpan writes its traces and returns notes on their
-	// gaps.
+	// Open starts a window over several images and Shut ends it. WriteSpan writes the window's traces and returns notes
+	// on gaps in the traces.
 	Open(s *diffusion.Span) error
 	Shut(s *diffusion.Span) error
 	WriteSpan(s *diffusion.Span, path func(engine.Rank) string) (paths, notes []string, err error)
-	// Err returns the error after which the engine cannot continue, or nil.
+	// Err returns the error that stopped the engine, or nil.
 	Err() error
 }
 
-// Info describes the pipeline. It does not change.
+// Info describes the pipeline. Info never changes.
 type Info struct {
 	ModelPath string
 	Config    *diffusion.Config
@@ -59,8 +59,8 @@ type Options struct {
 	AdminAPIKey string // required by the profile routes if set
 	Insecure    bool   // no key is required beyond loopback
 
-	OutputDir   string // directory to which images are also written; "": they are not written
-	TraceDir    string // for traces of single requests; set by the operator, so ProfileRoot does not restrict it
+	OutputDir   string // directory to which images are also written; "": images are not written
+	TraceDir    string // for traces of single requests; not restricted by ProfileRoot, because the operator sets it
 	ProfileRoot string // beyond loopback, all files named in requests must be below this directory; see httpguard.Path
 
 	EnableMetrics bool
@@ -68,12 +68,12 @@ type Options struct {
 	MaxQueued    int             // waiting requests; default 1024
 	MaxBodyBytes int64           // default 1 MiB
 	BodyTimeout  time.Duration   // limit for reading a body; default 60 s
-	DrainTimeout time.Duration   // time for running requests at shutdown; default 30 s
+	DrainTimeout time.Duration   // time limit for running requests at shutdown; default 30 s
 	Hurry        <-chan struct{} // closing it ends the drain at once; nil: never
 
-	// Dependencies that tests replace; nil: the real ones.
+	// Dependencies that tests replace. If a field is nil, the real implementation is used.
 	Log    *slog.Logger
-	Line   func(text string) // receives the lines that SGLang's server logs; nil: they go to Log
+	Line   func(text string) // receives the lines that SGLang's server logs; nil: these lines go to Log
 	Getenv func(string) string
 	Now    func() time.Time
 	NewID  func() string // request ids
@@ -117,7 +117,7 @@ type Server struct {
 	recorder *recorder
 	windows  *windows.Windows
 
-	base     context.Context // ends when requests that outlast the drain must stop
+	base     context.Context // ends when the requests that are still running after the drain must stop
 	abortAll context.CancelCauseFunc
 }
 
@@ -152,9 +152,9 @@ func New(e Engine, info Info, o Options) *Server {
 	return s
 }
 
-// Serve answers requests on ln until ctx ends. Then it rejects new requests, lets current ones finish for at most
-// Options.DrainTimeout, stops the remaining ones between two steps, and returns. Beyond loopback it requires an API
-// key.
+// Serve answers requests on ln until ctx ends. It then rejects new requests and waits at most Options.DrainTimeout for
+// current requests to finish. Serve stops the remaining requests between two steps and returns. If ln is not on
+// loopback, an API key is required.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.drain() })
 	s.queue.close()
@@ -249,6 +249,6 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	case http.StatusInternalServerError:
 		s.o.Log.Error("request failed", "err", err)
 	}
-	text, _ := json.Marshal(wire.Detail{Detail: err.Error()}) // only a string
+	text, _ := json.Marshal(wire.Detail{Detail: err.Error()}) // cannot fail: only a string
 	httpguard.WriteJSON(w, status, text)
 }

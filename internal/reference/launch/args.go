@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// ModelArgs select the model and the number of ranks. Names and meanings are those of SGLang's ServerArgs. The tags are
-// for the command line and for /server_info.
+// ModelArgs select the model and the number of ranks. The names and meanings of the fields are those of SGLang's
+// ServerArgs. The tags configure the command line and the reply of /server_info.
 type ModelArgs struct {
 	ModelPath     string `name:"model-path" required:"" aliases:"model" placeholder:"PATH" help:"Hugging Face directory, or builtin:llama-tiny, builtin:qwen3-moe-tiny." json:"model_path"`
 	TokenizerPath string `name:"tokenizer-path" placeholder:"PATH" help:"Directory of another tokenizer.json. A model without one gets a built-in one, written to the user's cache directory for clients." json:"tokenizer_path,omitempty"`
@@ -52,10 +52,10 @@ type ModelArgs struct {
 	Faults []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2." json:"-"`
 }
 
-// Limits for one process. They limit the number of threads and the memory of each rank.
+// Limits of ranks and cores for one process. They bound the number of threads and the memory of each rank.
 const mostRanks, mostCores = 1024, 1024
 
-// Check checks the values without the model, which is not loaded yet.
+// Check checks the values that can be checked before the model is loaded.
 func (a *ModelArgs) Check() error {
 	for _, v := range []struct {
 		name      string
@@ -122,7 +122,7 @@ func (a *ModelArgs) graphSizes() []int {
 func (a *ModelArgs) Map() map[string]any {
 	text, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // only strings, numbers and lists of them
+		panic(err) // cannot fail: only strings, numbers and lists
 	}
 	var out map[string]any
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -131,7 +131,7 @@ func (a *ModelArgs) Map() map[string]any {
 	return out
 }
 
-// DefaultArgs returns the arguments for a model path with the command line's defaults.
+// DefaultArgs returns the arguments for a model path. All other arguments have the command line's defaults.
 func DefaultArgs(path string) ModelArgs {
 	return ModelArgs{
 		ModelPath: path, LoadFormat: "auto", Overrides: "{}", DType: "auto", TP: 1, DP: 1, PP: 1, EP: 1, MaxRunningRequests: 64,

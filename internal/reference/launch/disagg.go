@@ -16,13 +16,13 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/kvtransfer"
 )
 
-// DisaggArgs select whether prompts and output tokens are computed on one server or on two. Names and meanings are
-// those of SGLang's ServerArgs.
+// DisaggArgs select whether prompts and output tokens are computed on one server or on two. The names and meanings of
+// the fields are those of SGLang's ServerArgs.
 type DisaggArgs struct {
 	Mode string `name:"disaggregation-mode" enum:"null,prefill,decode" default:"null" help:"prefill: compute prompts only; decode: generate tokens only; a router sends each request to both." json:"disaggregation_mode"`
 	Port int    `name:"disaggregation-bootstrap-port" default:"8998" help:"Port on which a prefill server accepts decode servers; 0: any free port (see the log)." json:"disaggregation_bootstrap_port"`
 
-	// Keys and values are sent over TCP, whatever the values of these arguments are.
+	// The values of these arguments have no effect, because keys and values are always sent over TCP.
 	Backend string `name:"disaggregation-transfer-backend" hidden:"" json:"-"`
 	Device  string `name:"disaggregation-ib-device" hidden:"" json:"-"`
 }
@@ -40,7 +40,7 @@ func (d *DisaggArgs) Check() error {
 	return nil
 }
 
-// Environment variables of SGLang that set how long, in seconds, the two servers wait for each other.
+// Environment variables of SGLang that set the time, in seconds, for which the two servers wait for each other.
 const (
 	bootstrapTimeout = "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT"
 	waitingTimeout   = "SGLANG_DISAGGREGATION_WAITING_TIMEOUT"
@@ -66,11 +66,11 @@ func (d *DisaggArgs) role() string {
 	return d.Mode
 }
 
-// Open opens the bootstrap port, if the role has one, and logs it. Both servers must have the same key. Beyond loopback
-// a key is required.
+// Open opens the bootstrap port, if the role has one, and logs the port. Both servers must have the same key. A key is
+// required unless host is loopback.
 func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, error) {
 	out := engine.Disagg{Role: d.role(), Transfer: kvtransfer.Options{Key: key, Log: log}}
-	out.Transfer.Bootstrap, _ = seconds(bootstrapTimeout) // checked
+	out.Transfer.Bootstrap, _ = seconds(bootstrapTimeout) // cannot fail: the value was checked
 	out.Transfer.Waiting, _ = seconds(waitingTimeout)
 	if out.Role != api.Prefill {
 		return out, nil
@@ -87,8 +87,8 @@ func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, er
 	return out, nil
 }
 
-// identity describes the model. Two servers can exchange keys and values only if, besides the sizes, their identities
-// are equal.
+// identity describes the model. Two servers can exchange keys and values only if their sizes and their identities are
+// equal.
 func (m *Model) identity() string {
 	c := m.cfg
 	return strings.Join([]string{

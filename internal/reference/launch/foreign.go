@@ -9,12 +9,12 @@ import (
 //go:embed foreign.txt
 var foreignText string
 
-// Foreign is a launch flag of SGLang that this server, or a benchmark that starts an engine, does not have.
+// Foreign is a launch flag of SGLang that stepscope's server, or a benchmark that starts an engine, does not support.
 type Foreign struct {
 	Value, Values bool   // Value: the flag takes one value; Values: it takes one or more
-	Refused       string // why the flag cannot be ignored; "": it has no effect here and is ignored
-	Same          string // value with which the flag is accepted although Refused is set
-	Server        bool   // the serve command supports the flag, in-process benchmarks do not
+	Refused       string // reason for which the flag cannot be ignored; "": the flag has no effect and is ignored
+	Same          string // value that is accepted even if Refused is set
+	Server        bool   // whether the serve command supports the flag; in-process benchmarks do not
 }
 
 // ForeignFlag returns the flag with the given name.

@@ -23,8 +23,8 @@ type Options struct {
 	OnStep         func(api.Step)    // called for each step; must not block
 	Log            func(line string) // receives lines about loading and profiling; any goroutine may call it
 	DecodeInterval int               // --decode-log-interval
-	Disagg         engine.Disagg     // role in prefill/decode disaggregation; zero: the engine works alone
-	Nodes          NodeArgs          // set if this process is node 0 of several; zero: there is only one node
+	Disagg         engine.Disagg     // role in prefill/decode disaggregation; zero value: the engine works alone
+	Nodes          NodeArgs          // set if this process is node 0 of several nodes; zero value: only one node
 }
 
 // Engine is a loaded model that serves requests.
@@ -42,8 +42,8 @@ func (e *Engine) Info() server.Info { return e.info }
 // Tokenizer returns the model's tokenizer for the server.
 func (e *Engine) Tokenizer() server.Tokenizer { return e.tok }
 
-// Lost returns a channel that is closed when ranks on another node are lost for good; LostCause then names these ranks.
-// With one node it returns nil.
+// Lost returns a channel that is closed when ranks on another node are permanently lost. LostCause then names these
+// ranks. With one node it returns nil.
 func (e *Engine) Lost() <-chan struct{} {
 	if e.mesh == nil {
 		return nil
@@ -51,7 +51,7 @@ func (e *Engine) Lost() <-chan struct{} {
 	return e.mesh.Lost()
 }
 
-// LostCause returns the reason why Lost is closed, or nil.
+// LostCause returns the reason for which Lost is closed, or nil.
 func (e *Engine) LostCause() error {
 	if e.mesh == nil {
 		return nil
@@ -112,7 +112,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 	so := m.args.scheduler(opt.DecodeInterval)
 	so.Blocks, so.Vocab = m.blocks, m.Vocab
 	if opt.Disagg.Role == api.Decode {
-		so.DisableRadix = true // as in SGLang: prompts are not computed here, so no prefix is looked up
+		so.DisableRadix = true // as in SGLang: this server computes no prompts, so it looks up no prefixes
 	}
 
 	seqs, tokens := m.args.MaxRunningRequests, min(engine.BatchTokens(so, m.ContextLen), m.Capacity)

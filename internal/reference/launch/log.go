@@ -41,8 +41,8 @@ func (r raw) Write(p []byte) (int, error) {
 	return r.l.w.Write(p)
 }
 
-// Structured returns a logger for level and above. It writes key=value pairs after the text. It also writes the level,
-// except for info.
+// Structured returns a logger for level and above. It writes key=value pairs after the text. Except for level info, it
+// also writes the level.
 func (l *Log) Structured(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo) {

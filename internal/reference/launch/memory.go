@@ -12,18 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Without --max-total-tokens and --mem-fraction-static, weights and KV cache together take this fraction of the memory.
-// But the KV cache takes at most defaultMostKV, which is enough to test a server.
+// Without --max-total-tokens and --mem-fraction-static, weights and KV cache together occupy this fraction of the
+// memory. However, the KV cache occupies at most defaultMostKV, which is enough to test a server.
 const (
 	defaultFraction = 0.5
 	defaultMostKV   = 1 << 30 // bytes per rank
 )
 
-// unknownMemory is assumed, in bytes, if the system does not report its memory.
+// unknownMemory is the assumed memory, in bytes, of a system that does not report its memory.
 const unknownMemory = 8 << 30
 
-// freeMemory is the memory that this process may still use, in bytes: Linux's available memory, or less if a control
-// group has a lower limit.
+// freeMemory returns the memory, in bytes, that this process may still use. This is Linux's available memory or, if it
+// is lower, the memory limit of the process's control group.
 func freeMemory() int64 {
 	free := int64(unknownMemory)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
@@ -77,9 +77,9 @@ func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) 
 // mostGarbage is the approximate limit for uncollected garbage, in bytes.
 const mostGarbage = 256 << 20
 
-// GCPercent returns the value for GOGC while the engine serves. By default the collector lets garbage grow to the size
-// of live memory, which consists almost entirely of weights and KV cache. So with a KV cache of half the machine's
-// memory, the process would grow until it uses all memory.
+// GCPercent returns the value for GOGC while the engine serves. By default, the collector lets garbage grow to the size
+// of live memory, which consists almost entirely of weights and KV cache. With a KV cache of half the machine's memory,
+// the process would therefore grow until it uses all memory.
 func (e *Engine) GCPercent() int {
 	return gcPercent((e.info.WeightBytes + e.info.KVBytes) * int64(e.here))
 }

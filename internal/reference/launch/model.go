@@ -14,8 +14,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// Model is a model whose sizes are known, before any rank has loaded its weights. The caller must close it when the
-// model's ranks have been created.
+// Model is a model whose sizes are known, before any rank has loaded its weights. The caller must close the Model when
+// its ranks have been created.
 type Model struct {
 	ContextLen int // maximum tokens of a sequence
 	Vocab      int
@@ -38,7 +38,7 @@ type Model struct {
 	blocks  int
 }
 
-// Open reads the model that the arguments name and computes all sizes. log receives lines about it.
+// Open reads the model that the arguments name and computes all sizes. log receives lines about the model.
 func Open(a ModelArgs, log func(line string)) (*Model, error) {
 	return open(a, NodeArgs{NNodes: 1, Timeout: 1}, log)
 }
@@ -106,8 +106,8 @@ func (m *Model) Close() error { return m.close() }
 // PlainTokenizer returns the model's tokenizer, or nil.
 func (m *Model) PlainTokenizer() *tokenizer.Tokenizer { return plain(m.tok) }
 
-// Ranks loads the ranks of one replica, for batches of at most seqs sequences and tokens new tokens. There is no
-// scheduler, so the caller allocates the cache blocks. The caller must close the ranks.
+// Ranks loads the ranks of one replica, for batches of at most seqs sequences and tokens new tokens. The ranks have no
+// scheduler, so the caller must allocate the cache blocks. The caller must close the ranks.
 func (m *Model) Ranks(seqs, tokens int) (*engine.Ranks, error) {
 	m.args.MaxRunningRequests = seqs // bounds the graph sizes
 	return m.ranks(0, seqs, min(tokens, m.Capacity))
@@ -142,7 +142,7 @@ func (m *Model) cores() int {
 	return max(1, runtime.GOMAXPROCS(0)/m.nodes.here(&m.args))
 }
 
-// accelerator names the device in traces and reports.
+// accelerator returns the name of the device in traces and reports.
 func accelerator() string { return "software GPU (" + KernelLevel() + ")" }
 
 // KernelLevel is the CPU level that engines use.

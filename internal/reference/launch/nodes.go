@@ -22,8 +22,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/nodes"
 )
 
-// NodeArgs select the number of nodes over which the ranks are spread, with one process per node, and the index of this
-// node. Names and meanings are SGLang's.
+// NodeArgs select the number of nodes over which the ranks are distributed and the index of this node. Each node is one
+// process. Names and meanings of the arguments are SGLang's.
 type NodeArgs struct {
 	NNodes      int           `name:"nnodes" default:"1" help:"Number of nodes that the ranks are spread over; start each with the same command and its own --node-rank." json:"nnodes"`
 	NodeRank    int           `name:"node-rank" default:"0" help:"Index of this node; node 0 serves." json:"node_rank"`
@@ -78,14 +78,14 @@ type plan struct {
 	NoGraphs             bool
 	GraphSizes           []int
 	Boot                 string // boot id of node 0's host
-	Ahead                int64  // ns by which node 0's clock is ahead; see device.HostClock
+	Ahead                int64  // ns by which node 0's clock is ahead of its host's clock; see device.HostClock
 }
 
-// made is the result of carrying out the plan on a node.
+// made is a node's result of applying the plan.
 type made struct {
 	Error   string
 	Ranks   []nodes.About
-	Weights int64 // weight bytes of the rank that has the most
+	Weights int64 // maximum of the ranks' weight bytes
 }
 
 // join connects to the other nodes.
@@ -131,8 +131,8 @@ func hostname() string {
 	return host
 }
 
-// fingerprint identifies the model: a hash of the configuration, the names and shapes of all tensors and the first
-// values of each.
+// fingerprint identifies the model. It returns a hash of the configuration, of the names and shapes of all tensors, and
+// of the first values of each tensor.
 func (m *Model) fingerprint() (string, error) {
 	h := sha256.New()
 	e := json.NewEncoder(h)
@@ -166,8 +166,8 @@ func (j *job) agree(ctx context.Context) error {
 	})
 }
 
-// hearAll receives one message from each other node, which must arrive within --dist-timeout from now on. what
-// describes the expected action in error messages.
+// hearAll receives one message from each other node. Every message must arrive within --dist-timeout of the call. what
+// describes, in error messages, the action that a message confirms.
 func hearAll[T any](ctx context.Context, j *job, what string, take func(node int, v T) error) error {
 	limit := time.Duration(j.m.nodes.Timeout) * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -231,7 +231,8 @@ func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, w
 	return out, weights, nil
 }
 
-// stopping is a source whose reads fail as soon as stop returns an error. So loading can be ended between two tensors.
+// stopping is a source whose reads fail as soon as stop returns an error. With it, loading can be stopped between two
+// tensors.
 type stopping struct {
 	hf.Source
 	stop func() error
@@ -244,7 +245,7 @@ func (s stopping) Read(name string, off int, dst []float32) error {
 	return s.Source.Read(name, off, dst)
 }
 
-// make loads this node's ranks and returns them by number of replica.
+// make loads this node's ranks and returns them, keyed by the number of the replica.
 func (j *job) make(ctx context.Context, p plan) (_ map[int]*engine.Ranks, weights int64, err error) {
 	out := map[int]*engine.Ranks{}
 	j.m.args.DisableGraph, j.m.args.GraphBS, j.m.args.GraphMaxBS = p.NoGraphs, p.GraphSizes, 0
@@ -255,7 +256,7 @@ func (j *job) make(ctx context.Context, p plan) (_ map[int]*engine.Ranks, weight
 		}
 		r, err := j.m.ranks(dp, p.Seqs, p.Tokens)
 		if lost := j.mesh.Err(); lost != nil && err != nil {
-			err = lost // the cause of all other failures
+			err = lost // the loss caused all other failures
 		}
 		if err != nil {
 			return nil, 0, errors.Join(err, closeRanks(out))
@@ -274,7 +275,7 @@ func closeRanks(list map[int]*engine.Ranks) (err error) {
 
 // FollowOptions configure Follow.
 type FollowOptions struct {
-	Grace  time.Duration     // time for which to continue after ctx has ended, so that current requests can finish
+	Grace  time.Duration     // time for which to continue after ctx has ended, to let current requests finish
 	Log    func(line string) // any goroutine may call it
 	Loaded func(percent int) // receives the value for GOGC, see Engine.GCPercent; may be nil
 }
@@ -332,7 +333,8 @@ func Follow(ctx context.Context, a ModelArgs, n NodeArgs, opt FollowOptions) (er
 	return nil
 }
 
-// follow exchanges the setup messages with node 0 on any other node. inUse is the memory of this node's ranks in bytes.
+// follow exchanges the setup messages with node 0. It runs on every other node. inUse is the memory of this node's
+// ranks in bytes.
 func (j *job) follow(ctx context.Context) (_ map[int]*engine.Ranks, inUse int64, err error) {
 	if err := j.setup.Tell(0, offer{j.m.blocks}); err != nil {
 		return nil, 0, err

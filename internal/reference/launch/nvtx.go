@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// marks returns a marker that shows a rank's annotations to an NVIDIA tool, or nil if there is no tool or markers are
-// off.
+// marks returns a marker that shows a rank's annotations to an NVIDIA tool, or nil if no tool is attached or markers
+// are off.
 func marks(markers bool) device.Marker {
 	if markers {
 		if t := nvtx.NewThread(); t != nil {
@@ -18,7 +18,8 @@ func marks(markers bool) device.Marker {
 	return nil
 }
 
-// logMarks logs whether NVTX ranges are emitted. It also logs that replayed graphs have no per-layer ranges.
+// logMarks logs whether NVTX ranges are emitted. If graphs are replayed, it also logs that they have no per-layer
+// ranges.
 func logMarks(markers, graphs bool, log func(string)) {
 	there, err := nvtx.Attached()
 	switch {
@@ -36,8 +37,8 @@ func logMarks(markers, graphs bool, log func(string)) {
 }
 
 // outerProfiler returns a function that opens and closes the NVTX range that "nsys profile -c nvtx -p
-// cudaProfilerApi@stepscope" records. The range replaces cudaProfilerStart and cudaProfilerStop. If no tool is
-// attached, outerProfiler returns nil.
+// cudaProfilerApi@stepscope" records. This range replaces calls of cudaProfilerStart and cudaProfilerStop. If no tool
+// is attached, outerProfiler returns nil.
 func outerProfiler() func(on bool) {
 	r := nvtx.NewRange("stepscope", "cudaProfilerApi")
 	if r == nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// PipelineArgs select the diffusion pipeline and the number of ranks. Names are those of SGLang's diffusion ServerArgs.
+// PipelineArgs select the diffusion pipeline and the number of ranks. The names of the arguments are those of SGLang's
+// diffusion ServerArgs.
 type PipelineArgs struct {
 	ModelPath  string   `name:"model-path" placeholder:"PATH" help:"Directory of a Diffusers pipeline (ZImagePipeline), or builtin:z-image-tiny, builtin:z-image-small."`
 	LoadFormat string   `name:"load-format" enum:"auto,safetensors,dummy" default:"auto" help:"dummy: random weights, only configurations are read."`
@@ -29,7 +30,7 @@ type PipelineArgs struct {
 	Faults     []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2, or rank=0,stage=decoding_stage,kernel_factor=2."`
 }
 
-// Pipeline is a diffusion pipeline with its tokenizer. Its ranks exist after Load.
+// Pipeline is a diffusion pipeline with its tokenizer. The ranks do not exist before Load.
 type Pipeline struct {
 	*diffusion.Pipeline
 	Config   *diffusion.Config
@@ -63,7 +64,7 @@ func CheckServed(path string) error {
 	return nil
 }
 
-// Request returns a request for an image with the model's size, steps and guidance.
+// Request returns a request for an image with the model's default size, steps and guidance.
 func (p *Pipeline) Request(prompt, negative string) (*diffusion.Request, error) {
 	def := p.Config.Default
 	q := &diffusion.Request{Width: def.Width, Height: def.Height, Steps: def.Steps, Guidance: def.Guidance, Schedule: p.Schedule}
@@ -83,11 +84,11 @@ func (p *Pipeline) Request(prompt, negative string) (*diffusion.Request, error) 
 	return q, nil
 }
 
-// Check returns an error if a request is impossible here. It may be called before Load.
+// Check returns an error if this pipeline cannot serve the request. It may be called before Load.
 func (p *Pipeline) Check(q *diffusion.Request) error { return p.Config.Check(q, p.memory) }
 
 // OpenPipeline reads the model that the arguments name, without its weights. The caller must close it. log receives
-// lines about it.
+// lines about the model.
 func OpenPipeline(a PipelineArgs, log func(line string)) (*Pipeline, error) {
 	p := &Pipeline{args: a, log: log, memory: freeMemory() / int64(a.TP)}
 	var err error

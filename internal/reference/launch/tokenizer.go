@@ -12,9 +12,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// openTokenizer finds the model's tokenizer. It uses the one in --tokenizer-path, else the one in the model's
-// directory, else the built-in byte tokenizer. It writes the built-in tokenizer to a directory, because SGLang's
-// clients on this machine load the tokenizer from there. dir is the tokenizer's directory.
+// openTokenizer finds the model's tokenizer. It tries --tokenizer-path first and then the model's directory. If neither
+// has a tokenizer, openTokenizer uses the built-in byte tokenizer and writes it to a directory, because SGLang's
+// clients on this machine load the tokenizer from a directory. dir is the tokenizer's directory.
 func (a *ModelArgs) openTokenizer(vocab int, log func(string)) (_ server.Tokenizer, dir string, eos []int32, err error) {
 	if a.SkipTokenizer {
 		return noText{}, "", nil, nil
@@ -59,7 +59,7 @@ func publish(t *tokenizer.Tokenizer, vocab int, log func(string)) (dir string) {
 	return dir
 }
 
-// noText takes the place of the tokenizer in a server without one.
+// noText replaces the tokenizer in a server that has none.
 type noText struct{}
 
 var errNoText = wire.Refuse("text", "this server has no tokenizer (--skip-tokenizer-init): give input_ids")
@@ -74,7 +74,7 @@ func (noText) ChatPrompt([]wire.Message, server.ChatOptions) (string, error) {
 	return "", errNoText
 }
 
-// text adapts a tokenizer to the server.
+// text adapts a tokenizer to the server's interface.
 type text struct{ *tokenizer.Tokenizer }
 
 func (t text) Encode(s string, special bool) ([]int32, error) {

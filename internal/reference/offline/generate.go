@@ -17,7 +17,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// open loads the engine for the given number of sequences, and serves it if requests go over HTTP.
+// open loads the engine for the given number of sequences. If requests are sent over HTTP, open also starts a server
+// for the engine.
 func (b *Benchmark) open(ctx context.Context, sequences int) (err error) {
 	if b.Backend == Runtime {
 		if b.server, err = embedded.Start(ctx, b.Model, sequences, b.Version, b.Say.Line); err == nil {
@@ -45,7 +46,7 @@ func (b *Benchmark) params(r *workload.Request) map[string]any {
 	return p
 }
 
-// run runs the measurement. If ctx ends, it returns the error along with a result of the requests finished so far.
+// run runs the measurement. If ctx ends, it returns the error and also the result of the requests that have finished.
 func (b *Benchmark) run(ctx context.Context, requests []workload.Request) (*Result, error) {
 	b.failed = map[string]int{}
 	res := &Result{}
@@ -70,7 +71,7 @@ func (b *Benchmark) run(ctx context.Context, requests []workload.Request) (*Resu
 
 // direct submits the requests to the engine. The measured time includes tokenizing, as in SGLang's engine.
 func (b *Benchmark) direct(ctx context.Context, requests []workload.Request, res *Result) error {
-	ctx, cancel := context.WithCancel(ctx) // if there is an error, submitted requests are aborted
+	ctx, cancel := context.WithCancel(ctx) // on error, abort the submitted requests
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()

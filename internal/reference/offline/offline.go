@@ -34,7 +34,7 @@ type Benchmark struct {
 	Spec              workload.Spec
 	SkipWarmup        bool
 	IgnoreEOS         bool
-	Sampling          map[string]json.RawMessage // overrides the parameters of each request
+	Sampling          map[string]json.RawMessage // overrides parameters of each request
 	Logprob           bool
 	LogprobStart      int
 	ProfileDir        string // directory for a recording of all ranks; "": none
@@ -47,10 +47,10 @@ type Benchmark struct {
 
 	engine *launch.Engine
 	server *embedded.Server // nil: requests go directly to the engine
-	failed map[string]int   // requests of the last run, by reason
+	failed map[string]int   // number of failed requests of the last run, by reason
 }
 
-// Backends: requests go directly to the engine, or over HTTP to a server in this process.
+// Backends. Requests are sent either directly to the engine or over HTTP to a server in this process.
 const (
 	Engine  = "engine"
 	Runtime = "runtime"
@@ -106,8 +106,8 @@ func (r *Result) print(w io.Writer) error {
 	return err
 }
 
-// batch returns the result in the form in which a run stores it. The result has no batch size, because the requests
-// differ in length and not all of them may have finished.
+// batch returns the result in the form in which a run stores it. The stored result has no batch size, because the
+// requests have different lengths and some of them may not have finished.
 func (r *Result) batch(profiled bool) (b bench.Batch, err error) {
 	b.Profiled = profiled
 	b.Row, err = json.Marshal(r)
@@ -122,7 +122,7 @@ func (r *Result) batch(profiled bool) (b bench.Batch, err error) {
 	return b, err
 }
 
-// Measure runs a warm-up and then all requests, and stores their results in keep.
+// Measure runs a warm-up and then all requests, and stores the results in keep.
 func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error {
 	requests, warmup, err := b.plan(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	}
 	keep.Server(b.Model.Map())
 	keep.About(func(m *runs.Manifest) { m.PlanHash = workload.Hash(requests, nil) })
-	// The queue must have space for all requests, because they arrive at once.
+	// The queue must have space for all requests, because all requests arrive at the same time.
 	b.Model.MaxQueuedRequests = max(b.Model.MaxQueuedRequests, len(requests))
 	if err := b.open(ctx, len(requests)); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	return errors.Join(res.print(b.Out), runErr, err)
 }
 
-// The warm-up has the size of SGLang's, but its prompts do not come from a file.
+// The warm-up has the same size as SGLang's warm-up, but its prompts are not read from a file.
 const warmPrompts, warmInput, warmOutput = 16, 256, 16
 
 // plan creates the requests. It is called before any ranks are loaded.
@@ -214,7 +214,7 @@ func (b *Benchmark) startProfile(ctx context.Context) (id string, err error) {
 // stopProfile ends the window and returns when its files are complete.
 func (b *Benchmark) stopProfile(id string, keep *experiment.Batches) error {
 	fmt.Fprintf(b.Out, "Monitoring %s for new trace files...\n", b.ProfileDir)
-	res, err := b.engine.StopProfile(context.Background()) // not ctx: an interrupt must not lose the files
+	res, err := b.engine.StopProfile(context.Background()) // not ctx, because an interrupt must not lose the files
 	if err != nil {
 		return fmt.Errorf("profile %s: %w", id, err)
 	}

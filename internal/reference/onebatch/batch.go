@@ -8,10 +8,11 @@ import (
 )
 
 // This file converts a result to the form in which a run stores it. The figures of bench one-batch and bench
-// one-batch-server have the same names but different formulas (sections 5.1 and 5.2 of SGLang's contract). So runs of
-// one benchmark are not compared with runs of the other.
+// one-batch-server have the same names but different formulas (sections 5.1 and 5.2 of SGLang's contract). Therefore
+// runs of the two benchmarks are not compared with each other.
 
-// Batch returns the result in the form in which a run stores it. profiled says whether a profiler recorded the batch.
+// Batch returns the result in the form in which a run stores it. profiled reports whether a profiler recorded the
+// batch.
 func (r *Result) Batch(profiled bool) (bench.Batch, error) {
 	b := bench.Batch{BatchSize: r.BatchSize, InputLen: r.InputLen, OutputLen: r.OutputLen, Profiled: profiled}
 	b.Figures = append(b.Figures, batch.Latency("prefill_latency", r.PrefillLatency), batch.Rate("prefill_throughput", r.PrefillThroughput))

@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Correct checks that three ways to compute the same tokens agree:
+// Correct checks that three methods of computing the same tokens give the same results:
 //
 //	cut     compute the first tokens of each prompt, then the rest on top of the cached
 //	        prefix, then one token at a time (prefill, extend, decode)
@@ -24,12 +24,12 @@ import (
 // It prints the output of SGLang's --correctness-test, followed by the differences.
 type Correct struct {
 	Prompts [][]int32
-	CutLen  int // number of first tokens in the way "cut"; 0: no prompt is cut
+	CutLen  int // number of tokens in the first piece of the method "cut"; 0: no prompt is cut
 	Output  int
 	Text    func([]int32) string
 }
 
-// ErrDiffers is returned when the three ways disagree.
+// ErrDiffers is returned when the results of the three methods differ.
 var ErrDiffers = errors.New("prefill, extend and decode do not agree")
 
 // Check runs the test. The KV cache must be large enough for a batch in which all prompts are as long as the longest
@@ -83,7 +83,8 @@ func (b *Bench) Check(ctx context.Context, t Correct) error {
 	return err
 }
 
-// way is the output of one of the three ways: the tokens of each sequence, and the logits from which they were chosen.
+// way is the output of one of the three methods. It contains the tokens of each sequence and the logits from which
+// these tokens were chosen.
 type way struct {
 	tokens [][]int32
 	logits [][][]float32
@@ -91,7 +92,7 @@ type way struct {
 
 func (w *way) keep(rows [][]float32) {
 	for i, row := range rows {
-		w.logits[i] = append(w.logits[i], slices.Clone(row)) // valid until the next step
+		w.logits[i] = append(w.logits[i], slices.Clone(row)) // copy: a row is valid only until the next step
 	}
 }
 
@@ -126,7 +127,7 @@ func (b *Bench) generate(ctx context.Context, c batch.Case, t Correct, cut int) 
 	return w, nil
 }
 
-// atOnce computes each prompt together with its output, one sequence after the other.
+// atOnce computes each prompt together with its output tokens in one prefill, one sequence after another.
 func (b *Bench) atOnce(t Correct, c batch.Case, given *way) (*way, error) {
 	w := &way{tokens: make([][]int32, c.Batch), logits: make([][][]float32, c.Batch)}
 	u := b.start(c, t.Prompts)
@@ -150,12 +151,14 @@ func (b *Bench) atOnce(t Correct, c batch.Case, given *way) (*way, error) {
 	return w, nil
 }
 
-// near is the fraction of the logits' spread by which the results of two ways may differ. They differ because sums are
-// formed in another order and stored in bf16. A wrong result differs by about the whole spread.
+// near is the maximum difference between the results of two methods, as a fraction of the logits' spread. Correct
+// results differ because sums are formed in a different order and stored in bf16. A wrong result differs by about the
+// whole spread.
 const near = 0.05
 
-// compare describes the first difference between w and o in sequence i, or returns "". If tokens differ but the logits
-// are near, it is a tie. The later tokens are then not comparable.
+// compare describes the first difference between w and o in sequence i. It returns "" if there is no difference. If two
+// tokens differ but their logits are nearly equal, the tokens are a tie, which is not a difference. After a tie, later
+// tokens cannot be compared.
 func (w *way) compare(i int, o *way, name string) string {
 	for k, row := range w.logits[i] {
 		difference := 0.0
@@ -181,7 +184,7 @@ func spread(row []float32) float64 {
 	return math.Sqrt(sum / float64(len(row)))
 }
 
-// tensor formats logits as torch prints a tensor: the ends of each row.
+// tensor formats logits in the way in which torch prints a tensor, with only the ends of each row.
 func tensor(rows [][]float32) string {
 	var lines []string
 	for _, r := range rows {

@@ -20,7 +20,7 @@ type Local struct {
 	Model launch.ModelArgs
 	batch.Grid
 	Name          string   // name in each row of the results
-	Texts         []string // prompts; nil: random ones
+	Texts         []string // prompts; nil: random prompts
 	LogDecodeStep int      // same as Bench.LogDecodeStep
 	Profile       *Profile
 
@@ -43,7 +43,7 @@ func (l *Local) open() (m *launch.Model, prompts [][]int32, err error) {
 	return m, prompts, nil
 }
 
-// Measure runs a warm-up and then all batches that fit, and stores their results in keep.
+// Measure runs a warm-up and then all batches that fit. It stores the results of these batches in keep.
 func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 	m, prompts, err := l.open()
 	if err != nil {
@@ -121,7 +121,7 @@ func longest(prompts [][]int32) int {
 	return most
 }
 
-// fill returns n prompts, repeating the last one as needed, or nil without prompts.
+// fill returns n prompts. If there are fewer, it repeats the last prompt. If there are no prompts, fill returns nil.
 func fill(prompts [][]int32, n int) [][]int32 {
 	if len(prompts) == 0 {
 		return nil

@@ -13,11 +13,11 @@ import (
 )
 
 // Operator sums the calls of one operation with inputs of the same shapes, like torch.profiler's key_averages. Times
-// are nanoseconds. A kernel has a separate row from the operation that launched it.
+// are nanoseconds. A kernel and the operation that launched it have separate rows.
 type Operator struct {
 	Name    string
 	Shapes  string // JSON; "": not recorded
-	Device  bool   // the row is a kernel, a copy or a memset
+	Device  bool   // whether the row is a kernel, a copy or a memset
 	Calls   int
 	SelfCPU int64 // excludes nested operations
 	CPU     int64
@@ -25,14 +25,14 @@ type Operator struct {
 	GPU     int64
 }
 
-// OperatorTable sums a trace by operation.
+// OperatorTable contains the sums of a trace by operation.
 type OperatorTable struct {
-	Rows     []Operator // most expensive first
+	Rows     []Operator // sorted by self time, longest first
 	CPU, GPU int64      // sums of self times; GPU sums kernels only
 }
 
-// Operators sums a trace by operation. Rows are sorted by self time on the device, or on the CPU if the device was not
-// recorded.
+// Operators sums a trace by operation. Rows are sorted by self time on the device, or, if byDevice is false, by self
+// time on the CPU.
 func Operators(t *trace.Trace, byDevice bool) *OperatorTable {
 	o := &operators{t: t, rows: map[operatorKey]*Operator{}, device: map[int64]int64{}}
 	for i := range t.Spans {
@@ -72,7 +72,7 @@ type operatorKey struct {
 type operators struct {
 	t      *trace.Trace
 	rows   map[operatorKey]*Operator
-	device map[int64]int64 // device time by correlation of the launch
+	device map[int64]int64 // device time, by correlation id of the launch
 }
 
 func (o *operators) row(s *trace.Span) *Operator {
@@ -88,8 +88,8 @@ func (o *operators) row(s *trace.Span) *Operator {
 	return row
 }
 
-// host walks through the host threads. Spans are sorted by track, start, and length with the longest first, so the next
-// span lies within the spans that are open.
+// host walks through the host threads. Spans are sorted by track, then by start, then by length with the longest first.
+// Therefore the next span always lies within the spans that are open.
 func (o *operators) host() {
 	type open struct {
 		row *Operator
@@ -110,7 +110,7 @@ func (o *operators) host() {
 			stack = stack[:len(stack)-1]
 		}
 		end := s.End()
-		if n := len(stack); n > 0 { // shorten a span that ends a few ns after the enclosing one
+		if n := len(stack); n > 0 { // shorten a span that ends a few ns after the enclosing span
 			end = min(end, stack[n-1].end)
 			stack[n-1].row.SelfCPU -= end - s.Start
 			if gpu := o.device[s.Corr]; call && s.Corr != 0 && gpu > 0 {
@@ -131,7 +131,7 @@ func (o *operators) host() {
 // Limits in torch's tables: the number of rows, and the number of characters of a name and of shapes.
 const mostRows, mostName, mostShapes = 100, 55, 80
 
-// String formats the table as torch.profiler prints it.
+// String formats the table in the same way as torch.profiler.
 func (t *OperatorTable) String() string {
 	header := []string{"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls"}
 	shapes := slices.ContainsFunc(t.Rows, func(o Operator) bool { return o.Shapes != "" })
@@ -170,7 +170,7 @@ func percent(part, all int64) string {
 	return fmt.Sprintf("%.2f%%", 100*float64(part)/float64(all))
 }
 
-// torchTime formats a time as torch.profiler does.
+// torchTime formats a time in the same way as torch.profiler.
 func torchTime(ns int64) string {
 	switch us := float64(ns) / 1e3; {
 	case us >= 1e6:

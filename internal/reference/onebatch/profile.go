@@ -17,8 +17,8 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Profile selects the steps of a batch to record: the prefill, and some consecutive decode steps. Only the first rank
-// is recorded.
+// Profile selects the recorded steps of a batch: the prefill and a number of consecutive decode steps. Only the first
+// rank is recorded.
 type Profile struct {
 	Dir, Prefix string
 	Stage       string // api.Prefill, api.Decode, or "all"
@@ -29,7 +29,7 @@ type Profile struct {
 	Steps       int // decode steps
 }
 
-// Check creates the directory and tests that it is writable. It is called before anything is loaded.
+// Check creates the directory and tests that it is writable. It is called before the model is loaded.
 func (p *Profile) Check() error {
 	if err := atomicfile.TryDir(p.Dir); err != nil {
 		return fmt.Errorf("cannot write traces: %w", err)
@@ -39,8 +39,8 @@ func (p *Profile) Check() error {
 
 func (p *Profile) has(stage string) bool { return p != nil && (p.Stage == stage || p.Stage == "all") }
 
-// steps returns the decode steps to record, as a half-open range. If there is only one decode step, this step is
-// recorded, because half the output length would lie beyond it.
+// steps returns the decode steps to record, as a half-open range. If there is only one decode step, that step is
+// recorded, because half the output length would lie beyond that step.
 func (p *Profile) steps(c batch.Case) (from, to int) {
 	if !p.has(api.Decode) {
 		return -1, -1
@@ -57,9 +57,9 @@ func (p *Profile) Path(c batch.Case, stage string) string {
 	return filepath.Join(p.Dir, fmt.Sprintf("%s_%s_%s.trace.json.gz", p.Prefix, c.Name(), stage))
 }
 
-// window is a stage that is being recorded; nil: none.
+// window is a stage that is being recorded. A nil window records nothing.
 type window struct {
-	ctx   context.Context // cancels the reading of the written trace
+	ctx   context.Context // its end cancels the reading of the written trace
 	p     *Profile
 	b     *Bench
 	c     batch.Case
@@ -79,8 +79,8 @@ func (p *Profile) begin(ctx context.Context, b *Bench, c batch.Case, stage strin
 	return w, nil
 }
 
-// end writes the trace and prints its path and the table of operators. If err is not nil, the stage has failed; then
-// end writes no trace and returns err.
+// end writes the trace and prints its path and the table of operators. A non-nil err means that the stage has failed.
+// In that case end writes no trace and returns err.
 func (w *window) end(err error) error {
 	if w == nil {
 		return err

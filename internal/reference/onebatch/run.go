@@ -1,9 +1,9 @@
 // Package onebatch measures one batch of sequences of equal lengths on the ranks of this process, like SGLang's
-// bench_one_batch. There is no scheduler and no server. It measures the latency of the batch's prefill and of each
+// bench_one_batch. It uses neither a scheduler nor a server. It measures the latency of the batch's prefill and of each
 // decode step.
 //
-// Printed lines, result keys and trace names match that tool (section 5.1 of SGLang's contract). Lengths are in tokens,
-// latencies in seconds. Package measure/batch does the same on a running server.
+// Printed lines, result keys and trace names match bench_one_batch (section 5.1 of SGLang's contract). Lengths are in
+// tokens, and latencies are in seconds. Package measure/batch measures batches on a running server.
 package onebatch
 
 import (
@@ -28,7 +28,7 @@ type Room struct {
 	ContextLen int // positions of a sequence
 }
 
-// Skip returns why a case cannot run, in SGLang's words, or "".
+// Skip returns the reason for which a case cannot run, in SGLang's words. It returns "" if the case can run.
 func (r Room) Skip(c batch.Case) string {
 	what := fmt.Sprintf("skipping (%d, %d, %d) due to ", c.Batch, c.Input, c.Output)
 	switch n := c.Input + c.Output; {
@@ -43,7 +43,7 @@ func (r Room) Skip(c batch.Case) string {
 }
 
 // blocks returns the number of cache blocks that a sequence needs. The last token of a sequence needs no space, because
-// it is never computed.
+// its keys and values are never computed.
 func blocks(c batch.Case) int {
 	return (c.Input+c.Output-2)/model.BlockLen + 1
 }
@@ -59,7 +59,7 @@ type Bench struct {
 	Ranks         Ranks
 	Vocab         int
 	Seed          uint64
-	LogDecodeStep int      // besides the first decode steps, print every LogDecodeStep-th one; 0: only the first ones
+	LogDecodeStep int      // print every LogDecodeStep-th decode step after the first few; 0: print only the first few
 	Profile       *Profile // nil: none
 	Out           io.Writer
 	Warn          func(format string, args ...any)
@@ -89,7 +89,7 @@ type Result struct {
 // someIDs is the upper bound of random token ids, as in SGLang's tool.
 const someIDs = 10000
 
-// Random creates the prompts of a case, reproducible for a seed.
+// Random creates random prompts for a case. Equal seeds give equal prompts.
 func (b *Bench) Random(c batch.Case) [][]int32 {
 	rnd := rand.New(rand.NewPCG(b.Seed, uint64(c.Input)))
 	out := make([][]int32, c.Batch)
@@ -148,8 +148,8 @@ func (u *running) take(rows [][]float32) error {
 	return nil
 }
 
-// prefill computes each prompt from position from on, using the cached keys and values before it, and takes the first
-// output token.
+// prefill computes each prompt beginning at position from, using the cached keys and values of the earlier positions.
+// It appends the first output token.
 func (u *running) prefill(from int) (rows [][]float32, err error) {
 	rows, err = u.forward(model.Extend, func(i int) ([]int32, int) { return u.prompts[i][from:], from })
 	if err == nil {
@@ -158,7 +158,7 @@ func (u *running) prefill(from int) (rows [][]float32, err error) {
 	return rows, err
 }
 
-// decode computes the last token of each sequence and takes the next one.
+// decode computes the last token of each sequence and appends the next token.
 func (u *running) decode() (rows [][]float32, err error) {
 	rows, err = u.forward(model.Decode, func(i int) ([]int32, int) {
 		n := len(u.tokens[i])
@@ -173,9 +173,9 @@ func (u *running) decode() (rows [][]float32, err error) {
 // printed is the number of decode steps printed at the start of each case.
 const printed = 5
 
-// Run measures a case that fits. With prompts nil, it uses random ones. All devices are idle at the beginning and end
-// of each phase, because a step returns only when all ranks have finished it. If ctx ends, Run still prints the figures
-// that were measured until then.
+// Run measures a case that fits. If prompts is nil, Run uses random prompts. All devices are idle at the beginning and
+// the end of each phase, because a step returns only after all ranks have finished the step. If ctx ends, Run still
+// prints the figures that have been measured.
 func (b *Bench) Run(ctx context.Context, name string, c batch.Case, prompts [][]int32) (*Result, error) {
 	if prompts == nil {
 		prompts = b.Random(c)
@@ -222,7 +222,7 @@ func (b *Bench) Run(ctx context.Context, name string, c batch.Case, prompts [][]
 	return res, nil
 }
 
-// decodes runs all decode steps. On error it also returns the latencies of the finished steps.
+// decodes runs all decode steps. If there is an error, it also returns the latencies of the finished steps.
 func (u *running) decodes(ctx context.Context) (latencies []float64, err error) {
 	steps := u.Output - 1
 	from, to := u.Profile.steps(u.Case)
@@ -230,7 +230,7 @@ func (u *running) decodes(ctx context.Context) (latencies []float64, err error) 
 		u.Warn("cannot profile decode steps %d to %d: the batch of output length %d has %d, counted from 0", from, to-1, u.Output, steps)
 	}
 	var w *window
-	defer func() { err = w.end(err) }() // the batch may end before the window
+	defer func() { err = w.end(err) }() // because the batch may end before the window does
 	for i := range steps {
 		if ctx.Err() != nil {
 			return latencies, ctx.Err()

@@ -1,5 +1,5 @@
-// Package pictures generates images from prompts with the embedded pipeline, like SGLang's sglang generate: it loads
-// the pipeline, warms up, generates one image after the other, and writes images, traces and timing reports.
+// Package pictures generates images from prompts with the embedded pipeline, like SGLang's sglang generate. It loads
+// the pipeline, performs warm-ups, generates one image after another, and writes images, traces and timing reports.
 package pictures
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// Job describes the images to generate: each prompt in each size, Outputs times.
+// Job describes the images to generate: Outputs images for each combination of prompt and size.
 type Job struct {
 	Pipeline    launch.PipelineArgs
 	Prompts     []string
@@ -37,7 +37,7 @@ type Job struct {
 // Size is the size of an image in pixels.
 type Size struct{ Width, Height int }
 
-// Profile selects the recorded part of each image. See diffusion.Profile.
+// Profile selects the part of each image's generation to record. See diffusion.Profile.
 type Profile struct {
 	Steps     int
 	AllStages bool
@@ -60,7 +60,7 @@ type Picture struct {
 	Dump   string // path; "": none
 }
 
-// Run generates the images. It reports errors in the job before it generates the first image.
+// Run generates the images. Errors in the job are reported before the first image is generated.
 func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
 	p, err := launch.OpenPipeline(job.Pipeline, show.Log)
 	if err != nil {
@@ -98,7 +98,7 @@ type planned struct {
 	job *diffusion.Job
 }
 
-// plan returns all images and the warm-ups for them, all checked.
+// plan returns all images and the warm-ups for them. It checks every request.
 func plan(job *Job, p *launch.Pipeline) (all []planned, warmups []diffusion.Request, err error) {
 	for _, prompt := range job.Prompts {
 		q, err := p.Request(prompt, job.Negative)
@@ -137,8 +137,8 @@ func plan(job *Job, p *launch.Pipeline) (all []planned, warmups []diffusion.Requ
 	return all, warmups, err
 }
 
-// warm returns warm-up requests. They equal the request for the first image, but have the warm-up sizes and at most
-// WarmupSteps steps.
+// warm returns warm-up requests. They are equal to the request for the first image, except that they have the warm-up
+// sizes and at most WarmupSteps steps.
 func warm(job *Job, p *launch.Pipeline, q diffusion.Request) (out []diffusion.Request, err error) {
 	if job.WarmupSteps == 0 {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Print writes a report of the images and times. For one image it lists the stages. For several images it prints a
-// line for each workload, that is, for each combination of prompt, size and number of steps.
+// Print writes a report of the images and times. For one image it lists the stages. For several images it prints one
+// line for each combination of prompt, size and number of steps.
 func Print(w io.Writer, all []Picture) error {
 	if len(all) == 1 {
 		return printOne(w, &all[0])

@@ -25,13 +25,13 @@ func (e *failure) value(native bool) any {
 	return wire.Error{Object: "error", Message: e.message, Type: typ, Code: e.status}
 }
 
-// event returns the error in the form of the last events of a stream.
+// event returns the error as the events that end a stream.
 func (e *failure) event(native bool) []byte {
 	v := e.value(native)
 	if !native {
 		v = map[string]any{"error": v}
 	}
-	text, _ := json.Marshal(v) // only strings and numbers
+	text, _ := json.Marshal(v) // cannot fail: only strings and numbers
 	return append(wire.AppendEvent(nil, text), wire.Done...)
 }
 

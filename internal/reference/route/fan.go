@@ -22,7 +22,7 @@ type outcome struct {
 	Role      string `json:"role,omitempty"`
 	Success   bool   `json:"success"`
 	Status    int    `json:"status"`  // HTTP status of the worker's reply; 0: no reply
-	Message   string `json:"message"` // the reply, or the reason for its absence
+	Message   string `json:"message"` // the reply, or the reason for which there is no reply
 	OutputDir string `json:"output_dir,omitempty"`
 
 	header http.Header
@@ -78,8 +78,8 @@ func (rt *Router) find(name string) *worker {
 	return nil
 }
 
-// fan sends a request to many workers in parallel. It includes workers that are marked as down, because they may only
-// be slow.
+// fan sends a request to many workers in parallel. Workers that are marked as down also get the request, because such
+// workers may only be slow.
 func (rt *Router) fan(ctx context.Context, to []*worker, q *request, body func(w *worker) []byte, patience time.Duration) []outcome {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -122,7 +122,8 @@ func (rt *Router) fan(ctx context.Context, to []*worker, q *request, body func(w
 	return out
 }
 
-// status is the HTTP status of a combined reply: the workers' status if they agree, else Bad Gateway.
+// status returns the HTTP status of a combined reply. It is the workers' status if all of them are equal, and otherwise
+// Bad Gateway.
 func status(all []outcome) int {
 	for _, o := range all {
 		if o.Status == 0 || o.Status != all[0].Status {
@@ -146,7 +147,7 @@ func sum(all []outcome, done string) outcomes {
 	return s
 }
 
-// takeFan is the common beginning of all POST routes that address many workers: it reads the request and chooses the
+// takeFan performs the first part of all POST routes that address many workers. It reads the request and chooses the
 // workers.
 func (rt *Router) takeFan(rw http.ResponseWriter, r *http.Request) (*request, []*worker, bool) {
 	to, bad := rt.chosen(r)
@@ -162,7 +163,7 @@ func (rt *Router) takeFan(rw http.ResponseWriter, r *http.Request) (*request, []
 	return q, to, true
 }
 
-// flushCache is /flush_cache for the chosen workers. If the workers agree, it returns the reply of one of them.
+// flushCache is /flush_cache for the chosen workers. If all workers succeed, the client gets the reply of one worker.
 func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -170,7 +171,7 @@ func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	}
 	patience := startPatience
 	if v := r.URL.Query().Get("timeout"); v != "" {
-		// A worker waits at most this long until it is idle.
+		// The timeout limits the time for which a worker waits until it is idle.
 		q.path += "?timeout=" + url.QueryEscape(v)
 		if d, err := time.ParseDuration(v + "s"); err == nil && d > 0 {
 			patience += d
@@ -190,7 +191,7 @@ func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	all[0].pass(rw)
 }
 
-// abortRequest forwards the abort to all chosen workers, because any of them may have the request.
+// abortRequest forwards the abort to all chosen workers, because any worker may have the request.
 func (rt *Router) abortRequest(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -223,7 +224,8 @@ func (rt *Router) oneWorker(rw http.ResponseWriter, r *http.Request) {
 	rt.refuse(rw, r.URL.Path, &failure{http.StatusNotFound, fmt.Sprintf("no worker %q: GET /workers lists them", r.PathValue("id"))})
 }
 
-// ofWorker is /workers/{id}/…: the unchanged API of one worker, for clients that cannot reach the worker directly.
+// ofWorker is /workers/{id}/…. It is the unchanged API of one worker, for clients that cannot reach that worker
+// directly.
 func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level httpguard.Auth) {
 	w := rt.find(r.PathValue("id"))
 	if w == nil {
@@ -235,7 +237,7 @@ func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level httpgu
 		rt.refuse(rw, r.URL.Path, bad)
 		return
 	}
-	// The path from "/workers/ID" on, as escaped by the client.
+	// The part of the path after "/workers/ID", as escaped by the client.
 	_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/workers/"), "/")
 	q.path, q.admin, q.native = "/"+rest, level == httpguard.Admin, native("/"+rest)
 	if r.URL.RawQuery != "" {

@@ -67,7 +67,8 @@ func copyHeader(dst, src http.Header) {
 	}
 }
 
-// send sends one request to a worker, with the worker key if the router has one, and otherwise with the client's key.
+// send sends one request to a worker. If the router has a worker key, the request has that key. Otherwise it has the
+// client's key.
 func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Response, error) {
 	var body io.Reader
 	if q.body != nil {
@@ -91,21 +92,21 @@ func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Respon
 	if _, ok := req.Header["User-Agent"]; !ok {
 		req.Header.Set("User-Agent", "stepscope-route")
 	}
-	// This header has no value, so it is not sent. But it lets the transport repeat the request if an idle connection
-	// turns out to be closed.
+	// This header has no value, so it is not sent. Its presence allows the transport to repeat the request if an idle
+	// connection turns out to be closed.
 	req.Header["Idempotency-Key"] = nil
 	return rt.transport.RoundTrip(req)
 }
 
-// context returns the context of a client's request. It ends when the client disconnects, and when the router stops
-// waiting for requests at shutdown.
+// context returns the context of a client's request. The context ends when the client disconnects or when the router,
+// at shutdown, stops waiting for requests.
 func (rt *Router) context(r *http.Request) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(rt.base, func() { cancel(context.Cause(rt.base)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// any sends a request to any worker; in PD mode, to a prefill worker.
+// any sends a request to any worker. In PD mode it sends the request to a prefill worker.
 func (rt *Router) any(rw http.ResponseWriter, r *http.Request) {
 	p := rt.plain
 	if p == nil {
@@ -114,7 +115,7 @@ func (rt *Router) any(rw http.ResponseWriter, r *http.Request) {
 	rt.plainRequest(rw, r, p)
 }
 
-// generate routes a request that generates.
+// generate routes a generation request.
 func (rt *Router) generate(rw http.ResponseWriter, r *http.Request) {
 	rt.metrics.requests.Add(1)
 	if rt.plain == nil {
@@ -124,7 +125,7 @@ func (rt *Router) generate(rw http.ResponseWriter, r *http.Request) {
 	rt.plainRequest(rw, r, rt.plain)
 }
 
-// plainRequest sends a request to one worker after another until one of them answers.
+// plainRequest sends a request to one worker after another until a worker replies.
 func (rt *Router) plainRequest(rw http.ResponseWriter, r *http.Request, from *pool) {
 	q, bad := rt.take(rw, r)
 	if bad != nil {

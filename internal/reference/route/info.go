@@ -87,9 +87,9 @@ func (rt *Router) gather(rw http.ResponseWriter, r *http.Request) ([]outcome, bo
 	return nil, false
 }
 
-// serverInfo is GET /server_info. In plain mode it is the reply of the first worker, with the internal states of all
-// workers. In PD mode it has the information of each worker and the states of the decode workers, like the reply of
-// SGLang's balancer.
+// serverInfo is GET /server_info. In plain mode the reply is the reply of the first worker with the internal states of
+// all workers. In PD mode the reply contains, like the reply of SGLang's balancer, the information of each worker and
+// the states of the decode workers.
 func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 	all, ok := rt.gather(rw, r)
 	if !ok {
@@ -118,7 +118,7 @@ func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, out)
 }
 
-// loads is GET /v1/loads: the reply of the first worker, with the ranks of all workers.
+// loads is GET /v1/loads. It returns the reply of the first worker with the ranks of all workers.
 func (rt *Router) loads(rw http.ResponseWriter, r *http.Request) {
 	all, ok := rt.gather(rw, r)
 	if !ok {
@@ -146,7 +146,7 @@ func (rt *Router) loads(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, out)
 }
 
-// oldLoad is GET /get_load: the ranks of all workers.
+// oldLoad is GET /get_load. It returns the ranks of all workers.
 func (rt *Router) oldLoad(rw http.ResponseWriter, r *http.Request) {
 	all, ok := rt.gather(rw, r)
 	if !ok {

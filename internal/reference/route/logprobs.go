@@ -12,9 +12,9 @@ import (
 
 // A decode worker returns no log probabilities of the prompt, because the prefill worker has computed the prompt. Like
 // SGLang's balancer, the router copies these log probabilities from the prefill worker's reply into the decode worker's
-// reply, where they are empty.
+// reply, in which the corresponding lists are empty.
 
-// logprobKeys are the members of meta_info about the prompt.
+// logprobKeys are the members of meta_info that contain log probabilities of the prompt.
 var logprobKeys = []string{"input_token_logprobs", "input_top_logprobs", "input_token_ids_logprobs"}
 
 // wantsLogprobs reports whether a body of /generate asks for log probabilities, for its prompt or for any prompt of a
@@ -28,7 +28,7 @@ func wantsLogprobs(body []byte) (wants bool) {
 	return wants
 }
 
-// ofPrompt holds, for each prompt of a batch by index, the members logprobKeys of the reply.
+// ofPrompt holds the members logprobKeys of a reply for each prompt of a batch, by the prompt's index.
 type ofPrompt map[int]map[string]json.RawMessage
 
 // generated is a reply of /generate, or one event of a streamed reply, with all members.
@@ -41,7 +41,7 @@ func (g generated) index(n int) int {
 	return n
 }
 
-// replies parses an object or a list of objects. list is nil if the text is neither.
+// replies parses an object or a list of objects. list is nil if the text is neither an object nor a list.
 func replies(text []byte) (list []generated, single bool) {
 	var one generated
 	if json.Unmarshal(text, &one) == nil && one != nil {
@@ -77,8 +77,8 @@ func promptLogprobs(body []byte) ofPrompt {
 	return out
 }
 
-// into adds the log probabilities to a decode worker's reply if that reply has none. Otherwise it returns the text
-// unchanged.
+// into returns a decode worker's reply with the log probabilities added. If the reply already has log probabilities,
+// into returns the text unchanged.
 func (o ofPrompt) into(text []byte) []byte {
 	list, single := replies(text)
 	changed := false
@@ -95,7 +95,7 @@ func (o ofPrompt) into(text []byte) []byte {
 			}
 		}
 		if mine {
-			g["meta_info"], _ = json.Marshal(meta) // cannot fail, since it was parsed from JSON
+			g["meta_info"], _ = json.Marshal(meta) // cannot fail, because meta was parsed from JSON
 			changed = true
 		}
 	}
@@ -127,7 +127,7 @@ func addLogprobs(ctx context.Context, res *http.Response, prefill *prefillSide) 
 	res.Header.Del("Content-Length")
 }
 
-// merger adds the missing log probabilities to a reply: to each event of a stream, or to the complete reply.
+// merger adds the missing log probabilities to a reply: either to each event of a stream or to the complete reply.
 type merger struct {
 	io.Reader
 	io.Closer
@@ -141,7 +141,7 @@ type merger struct {
 	buf     [4096]byte
 }
 
-// Read returns data as soon as some is ready.
+// Read returns as soon as any data is ready.
 func (m *merger) Read(p []byte) (int, error) {
 	for len(m.out) == 0 && m.err == nil {
 		var n int
@@ -163,7 +163,7 @@ func (m *merger) take() {
 		if m.err == io.EOF {
 			m.raw = m.merged(m.raw)
 		}
-		if m.err != nil || len(m.raw) > maxReply { // larger than any real reply: pass it on unchanged
+		if m.err != nil || len(m.raw) > maxReply { // larger than any real reply: pass the data on unchanged
 			m.out, m.raw = m.raw, nil
 		}
 		return
@@ -185,7 +185,8 @@ func (m *merger) take() {
 	}
 }
 
-// logprobGrace is how long a decode worker's reply waits for the prefill worker's reply, which usually ends first.
+// logprobGrace is the maximum time for which a decode worker's reply waits for the prefill worker's reply. The prefill
+// worker's reply usually ends first.
 const logprobGrace = 5 * time.Second
 
 func (m *merger) merged(text []byte) []byte {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// metrics are the counters that are not kept per worker.
+// metrics are the counters of the whole router.
 type metrics struct {
 	requests atomic.Int64
 	retries  atomic.Int64

@@ -24,8 +24,8 @@ type Backend struct {
 type Options struct {
 	Workers []Backend
 
-	// Policy applies to plain workers, and to workers whose role has no separate policy. Each is one of Policies. Default:
-	// cache_aware.
+	// Policy applies to plain workers and to workers whose role has no separate policy. Each value must be one of
+	// Policies. Default: cache_aware.
 	Policy, PrefillPolicy, DecodePolicy string
 	Cache                               CacheOptions
 
@@ -33,24 +33,24 @@ type Options struct {
 	AdminAPIKey string // replaces APIKey on profile, flush and abort routes
 	Insecure    bool   // no key is required beyond loopback
 	WorkerKey   string // sent to workers instead of APIKey and AdminAPIKey
-	// AllowedHosts are host names, besides those of loopback, that clients may use to address a router that listens on
-	// loopback without a key.
+	// AllowedHosts applies to a router that listens on loopback without a key. It lists additional host names with
+	// which clients may address that router.
 	AllowedHosts []string
 
 	ConnectTimeout time.Duration // default 5 s
-	RequestTimeout time.Duration // limit until the first byte of a reply, and between further bytes; default 30 min
+	RequestTimeout time.Duration // time limit for the first byte of a reply and for each further byte; default 30 min
 	WriteTimeout   time.Duration // longest stall of a client that does not read; default 60 s
 	BodyTimeout    time.Duration // limit for reading a request's body; default 60 s
-	DrainTimeout   time.Duration // time for running requests at shutdown; default 30 s
-	StartTimeout   time.Duration // time until the first workers must be up; default 30 min
-	MaxRetries     int           // number of further workers on which a request is tried; below 0: none; default 5
+	DrainTimeout   time.Duration // time limit for running requests at shutdown; default 30 s
+	StartTimeout   time.Duration // time within which the first workers must be up; default 30 min
+	MaxRetries     int           // number of further workers tried for a failed request; below 0: none; default 5
 	MaxBodyBytes   int64         // default 512 MiB
 
 	HealthPath      string        // default /health
-	HealthInterval  time.Duration // between probes of a worker that is up and sends no other replies; default 10 s
+	HealthInterval  time.Duration // time between probes of a worker that is up and sends no other replies; default 10 s
 	HealthTimeout   time.Duration // default 5 s
-	HealthFailures  int           // consecutive failures until a worker counts as down; default 3
-	HealthSuccesses int           // consecutive successes until a worker counts as up again; default 2
+	HealthFailures  int           // consecutive failures after which a worker counts as down; default 3
+	HealthSuccesses int           // consecutive successes after which a worker counts as up again; default 2
 
 	Log *slog.Logger // nil: none
 
@@ -58,10 +58,10 @@ type Options struct {
 	retryHealth time.Duration
 }
 
-// CacheOptions configure the policy cache_aware. All zero: 0.3, 64, 1.5, 64 MiB.
+// CacheOptions configure the policy cache_aware. If all fields are zero, the values are 0.3, 64, 1.5 and 64 MiB.
 type CacheOptions struct {
 	Threshold   float64 // fraction of a prompt that a worker must have seen to be preferred
-	BalanceAbs  int     // requests
+	BalanceAbs  int     // number of requests; see cacheAware
 	BalanceRel  float64
 	MaxTreeSize int // bytes of prompts remembered per worker
 }

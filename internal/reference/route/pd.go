@@ -19,16 +19,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// bootstrap adds the fields by which a prefill worker and a decode worker find each other: the address of the prefill
-// worker's bootstrap server, and a room, random in 63 bits. For a batch, the fields are lists with one element per
-// prompt.
+// bootstrap adds the fields by which a prefill worker and a decode worker find each other. They are the address of the
+// prefill worker's bootstrap server and the room, a random number of 63 bits. For a batch, each field is a list with
+// one element per prompt.
 func bootstrap(body []byte, w *worker) ([]byte, error) {
 	end, members, ok := scanObject(body, func(_, _ []byte) {})
 	if !ok {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	host, _ := json.Marshal(w.host) // a string
-	port := []byte("null")          // the worker's own default
+	host, _ := json.Marshal(w.host) // cannot fail: a string
+	port := []byte("null")          // the worker uses its default
 	if n := w.bootstrapPort.Load(); n != 0 {
 		port = strconv.AppendInt(nil, n, 10)
 	}
@@ -47,7 +47,7 @@ func bootstrap(body []byte, w *worker) ([]byte, error) {
 		return append(out, ']')
 	}
 	out := make([]byte, 0, len(body)+(len(host)+len(port)+32)*max(1, n)+80)
-	// Append the fields after the existing members, because the last member counts if a name occurs twice.
+	// Append the fields after the existing members: if a name occurs twice, workers use the last member.
 	out = append(out, body[:end]...)
 	if members > 0 {
 		out = append(out, ',')
@@ -70,14 +70,15 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	again  bool // another worker may succeed
+	again  bool // whether another worker may succeed
 }
 
-// prefillGrace is how long the request to a prefill worker may continue after the client has received all tokens.
+// prefillGrace is the maximum time for which the request to a prefill worker may continue after the client has received
+// all tokens.
 const prefillGrace = 10 * time.Second
 
-// peerGrace is how long to wait for the reply of the other worker of a pair after one worker has failed. When a
-// transfer breaks, both workers fail, and only one of them knows the cause.
+// peerGrace is the maximum wait for the reply of a pair's second worker after the first worker has failed. When a
+// transfer breaks, both workers fail, but only one of them reports the cause.
 const peerGrace = time.Second
 
 // prefillSide is a request in progress on a prefill worker.
@@ -89,7 +90,7 @@ type prefillSide struct {
 	body    []byte          // body of the worker's reply, if it is needed
 }
 
-// over waits until the request is over, but at most for d, and reports whether it is over.
+// over waits, for at most d, until the request is over. It reports whether the request is over.
 func (s *prefillSide) over(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -107,9 +108,9 @@ func (s *prefillSide) over(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// sendPrefill sends a request to a prefill worker and reads its reply. Of the reply, only the log probabilities are
-// used. A failure ends the request to the decode worker by a call of fail. The request to the prefill worker ends when
-// cancel is called or when the router stops.
+// sendPrefill sends a request to a prefill worker and reads the reply. Only the log probabilities in the reply are
+// used. If the request fails, sendPrefill calls fail, which ends the request to the decode worker. The request to the
+// prefill worker ends when cancel is called or when the router stops.
 func (rt *Router) sendPrefill(w *worker, q *request, keep bool, fail func(error)) *prefillSide {
 	ctx, stop := context.WithCancelCause(rt.base)
 	s := &prefillSide{cancel: func() { stop(context.Canceled) }, done: make(chan struct{})}
@@ -128,7 +129,7 @@ func (rt *Router) sendPrefill(w *worker, q *request, keep bool, fail func(error)
 	return s
 }
 
-// readPrefill does the work of sendPrefill.
+// readPrefill sends the request for sendPrefill and reads the reply.
 func (rt *Router) readPrefill(ctx context.Context, w *worker, q *request, keep bool) (*prefillFailure, []byte) {
 	p, err := rt.open(ctx, w, q)
 	if err != nil {
@@ -175,11 +176,11 @@ func secondhand(p *reply) bool {
 		p.res.StatusCode == http.StatusOK && isEvents(p.res.Header) && bytes.HasPrefix(p.buf[:p.n], []byte(`data: {"error"`))
 }
 
-// parted matches the messages of SGLang's and stepscope's workers about a failed transfer of keys and values. It may be
-// that neither worker is faulty, and that another pair succeeds.
+// parted matches the messages of SGLang's and stepscope's workers about a failed transfer of keys and values. After
+// such a failure, neither worker may be faulty, and another pair may succeed.
 var parted = regexp.MustCompile(`(?i)(bootstrap|handshake|transfer) failed`)
 
-// pair sends a request to a prefill worker and a decode worker. If either of them fails before the first byte of the
+// pair sends a request to a prefill worker and a decode worker. If either worker fails before the first byte of the
 // decode worker's reply, pair sends the request to another pair.
 func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 	q, bad := rt.take(rw, r)
@@ -236,11 +237,11 @@ func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 // triedPairs are the workers on which a request has failed.
 type triedPairs struct{ prefill, decode []*worker }
 
-// and returns the list with w appended.
+// and returns a copy of list with w appended.
 func and(list []*worker, w *worker) []*worker { return append(slices.Clone(list), w) }
 
-// add records failed workers and reports whether other workers are left. If it is not known which worker of a pair has
-// failed, both are excluded, provided that there are others of the same kind.
+// add records failed workers and reports whether other workers are left. If it is unknown which worker of a pair has
+// failed, add excludes each of the two for which another worker of the same kind is left.
 func (t *triedPairs) add(rt *Router, blame []*worker) (more bool) {
 	for _, w := range blame {
 		list := &t.prefill
@@ -270,7 +271,8 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 		prefill.cancel()
 	}()
 	others := rt.more(rt.prefill, and(tried.prefill, pw)) || rt.more(rt.decode, and(tried.decode, dw))
-	// refused passes a prefill worker's refusal on to the client, or returns an error so that another pair is tried.
+	// refused either passes a prefill worker's refusal on to the client or returns an error, after which another pair
+	// is tried.
 	refused := func(f *prefillFailure) ([]*worker, error) {
 		if f.reply != nil && others && parted.Match(f.reply.body) {
 			return []*worker{pw, dw}, f.error
@@ -292,7 +294,7 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 		case ctx.Err() == nil && errors.As(context.Cause(dctx), &pf):
 			return refused(pf)
 		case errors.Is(err, errSlow) && !prefill.over(ctx, 0):
-			return []*worker{pw, dw}, err // each of the two may keep the other waiting
+			return []*worker{pw, dw}, err // either worker may be the one that keeps the other waiting
 		}
 		return []*worker{dw}, err
 	}

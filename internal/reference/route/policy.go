@@ -9,11 +9,11 @@ import (
 
 // policy chooses a worker. All methods are safe for concurrent use.
 type policy interface {
-	// pick chooses one of the workers in from, which are up. from is not empty. key is the raw prompt if wantsKey returns
-	// true.
+	// pick chooses one of the workers in from. All of them are up, and from is not empty. key is the raw prompt if
+	// wantsKey returns true.
 	pick(from []*worker, key []byte) *worker
 	wantsKey() bool
-	// forget removes everything remembered about a worker.
+	// forget removes all information about a worker.
 	forget(w *worker)
 }
 
@@ -29,7 +29,7 @@ func newPolicy(name string, o CacheOptions) policy {
 	return newCacheAware(o)
 }
 
-// keyless is the part that all policies that ignore the prompt have in common.
+// keyless is the common part of all policies that ignore the prompt.
 type keyless struct{}
 
 func (keyless) wantsKey() bool { return false }
@@ -48,7 +48,7 @@ func (p *roundRobin) pick(from []*worker, _ []byte) *worker {
 	return from[(p.next.Add(1)-1)%uint64(len(from))]
 }
 
-// powerOfTwo draws two workers and picks the one with fewer requests.
+// powerOfTwo draws two workers at random and picks the worker with fewer requests.
 type powerOfTwo struct{ keyless }
 
 func (powerOfTwo) pick(from []*worker, _ []byte) *worker {
@@ -63,10 +63,10 @@ func (powerOfTwo) pick(from []*worker, _ []byte) *worker {
 	return from[a]
 }
 
-// cacheAware sends a prompt to the worker that has seen the longest prefix of it and so may have it in its prefix
-// cache. It is the policy of SGLang's router. The least loaded worker gets the prompt if loads differ by more than
-// BalanceAbs requests and by more than a factor of BalanceRel. It also gets the prompt if no worker has seen more than
-// the fraction Threshold of it.
+// cacheAware sends a prompt to the worker that has seen the longest prefix of the prompt, because that worker may have
+// the prefix in its cache. SGLang's router has the same policy. The least loaded worker gets the prompt if loads differ
+// by more than BalanceAbs requests and by more than a factor of BalanceRel. The least loaded worker also gets the
+// prompt if no worker has seen more than the fraction Threshold of the prompt.
 type cacheAware struct {
 	o  CacheOptions
 	mu sync.Mutex
@@ -103,7 +103,7 @@ func (p *cacheAware) pick(from []*worker, key []byte) *worker {
 		}
 	}
 	if best == nil {
-		// Of equally loaded workers, pick the one with the fewest remembered prompts.
+		// Among equally loaded workers, pick the one with the fewest remembered prompts.
 		best = slices.MinFunc(from, func(a, b *worker) int {
 			if d := a.running.Load() - b.running.Load(); d != 0 {
 				return int(d)

@@ -7,8 +7,8 @@ const blockBytes = 64
 
 var seed = maphash.MakeSeed()
 
-// appendChain splits a prompt into blocks (the last may be short) and appends for each block the hash of the prompt up
-// to its end: equal hashes mean equal prefixes.
+// appendChain splits a prompt into blocks, of which the last may be shorter. For each block it appends the hash of the
+// prompt from its start to the end of the block. Equal hashes mean equal prefixes.
 func appendChain(dst []uint64, key []byte, most int) []uint64 {
 	var h uint64
 	for ; len(key) > 0 && len(dst) < most; key = key[min(len(key), blockBytes):] {
@@ -19,9 +19,9 @@ func appendChain(dst []uint64, key []byte, most int) []uint64 {
 	return dst
 }
 
-// prefixes is an approximate tree of prompts. It stores the hashes of their prefixes; each hash is a node. The tree has
-// a limited number of nodes and drops the least recently used ones. The last use of a node counts as later than that of
-// its descendants. So leaves are dropped first, and the remaining nodes are still a tree.
+// prefixes is an approximate tree of prompts. It stores the hashes of the prompts' prefixes. Each hash is a node. The
+// number of nodes is limited, and the least recently used nodes are dropped. A node always counts as used later than
+// its descendants. Therefore leaves are dropped first, and the remaining nodes still form a tree.
 type prefixes struct {
 	at    map[uint64]int32
 	nodes []prefix // [0] is the head of the ring, from newest to oldest
@@ -41,7 +41,7 @@ func (t *prefixes) len() int { return len(t.at) }
 
 // match returns the number of leading blocks of a chain that are known.
 func (t *prefixes) match(chain []uint64) int {
-	// In a chain, known blocks precede unknown ones. Find the first unknown block by binary search.
+	// In a chain, known blocks precede unknown blocks. Find the first unknown block by binary search.
 	lo, hi := 0, len(chain)
 	for lo < hi {
 		mid := (lo + hi) / 2

@@ -16,14 +16,14 @@ import (
 
 const (
 	startPatience = 30 * time.Second
-	// stopPatience limits the time for a stop. It is long because SGLang answers only when the traces are written, which
-	// can take minutes.
+	// stopPatience limits the wait for the reply to a stop. The limit is long because SGLang replies only after the
+	// traces have been written, which can take minutes.
 	stopPatience = 30 * time.Minute
 )
 
-// startProfile is /start_profile for the chosen workers. If there are several workers, each gets a separate directory
-// below output_dir, named by the worker's id, so that files of the same name cannot collide. Without output_dir, the
-// ids become part of the file names.
+// startProfile is /start_profile for the chosen workers. If there are several workers, each worker's id is appended to
+// output_dir as a subdirectory, so that files with equal names cannot collide. Without output_dir, the ids become part
+// of the file names.
 func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -55,8 +55,8 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 		}
 		own := map[string]json.RawMessage{}
 		maps.Copy(own, fields)
-		own[name], _ = json.Marshal(value) // a string
-		text, _ := json.Marshal(own)       // cannot fail, since it was parsed from JSON
+		own[name], _ = json.Marshal(value) // cannot fail: a string
+		text, _ := json.Marshal(own)       // cannot fail, because own was parsed from JSON
 		return text
 	}, startPatience)
 	for i, w := range to {
@@ -68,15 +68,15 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, status(all), sum(all, "started profiling"))
 }
 
-// stopProfile is /stop_profile for the chosen workers. It is no failure if some of several workers have nothing to
-// stop, because windows with a step count close by themselves.
+// stopProfile is /stop_profile for the chosen workers. If some of several workers have no open window, that is not a
+// failure, because windows with a step count close by themselves.
 func (rt *Router) stopProfile(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
 		return
 	}
 	q.path = "/stop_profile"
-	// The windows must not be lost if the client disconnects.
+	// Ignore a disconnect of the client, because the windows must not be lost.
 	all := rt.fan(context.WithoutCancel(r.Context()), to, q, nil, stopPatience)
 	stopped, idle := 0, 0
 	for i, w := range to {
@@ -99,7 +99,8 @@ func (rt *Router) stopProfile(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, code, s)
 }
 
-// profileFiles is GET /profile_files: the reply of the chosen worker, or the combined list of several.
+// profileFiles is GET /profile_files. It returns the reply of the chosen worker or, for several workers, the combined
+// list.
 func (rt *Router) profileFiles(rw http.ResponseWriter, r *http.Request) {
 	to, bad := rt.chosen(r)
 	if bad != nil {
@@ -130,7 +131,8 @@ func (rt *Router) profileFiles(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, map[string]any{"workers": list})
 }
 
-// profileFile is GET /profile_files/{window}/{name}: from the chosen worker, or from the first that has the file.
+// profileFile is GET /profile_files/{window}/{name}. It returns the file from the chosen worker or, for several
+// workers, from the first worker that has the file.
 func (rt *Router) profileFile(rw http.ResponseWriter, r *http.Request) {
 	to, bad := rt.chosen(r)
 	if bad != nil {

@@ -17,7 +17,7 @@ var errSlow = errors.New("the reply did not start in time (--request-timeout-sec
 
 var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// reply is a worker's reply that has begun: its first bytes, or its end, have arrived.
+// reply is a worker's reply of which the first bytes, or the end, have arrived.
 type reply struct {
 	res    *http.Response
 	w      *worker
@@ -31,7 +31,7 @@ type reply struct {
 	err    error // error of the last read
 }
 
-// open sends a request and waits for the first bytes of the reply's body. The reply must be closed.
+// open sends a request and waits for the first bytes of the reply's body. The caller must close the reply.
 func (rt *Router) open(ctx context.Context, w *worker, q *request) (*reply, error) {
 	p := &reply{w: w, limit: rt.o.RequestTimeout, armed: time.Now()}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
@@ -74,9 +74,9 @@ func (p *reply) why(err error) error {
 	return err
 }
 
-// read reads the available bytes, at least one.
+// read waits for at least one byte and reads the available bytes.
 func (p *reply) read() {
-	// The timer is not reset for each event, so it may be off by a second.
+	// The timer is not reset at every read, so its limit may be off by a second.
 	if now := time.Now(); now.Sub(p.armed) >= min(time.Second, p.limit/8) {
 		p.armed = now
 		p.timer.Reset(p.limit)
@@ -115,8 +115,8 @@ func (p *reply) rest() []byte {
 // maxReply is the maximum size, in bytes, of replies that the router itself interprets.
 const maxReply = 16 << 20
 
-// tryAgain reports whether another worker may succeed, because this worker is overloaded or its backend is missing. The
-// status 500 counts as an answer, because the next worker would usually return the same.
+// tryAgain reports whether another worker may succeed, because this worker is overloaded or the worker's backend is
+// missing. The status 500 counts as a final answer, because another worker would usually return the same status.
 func (p *reply) tryAgain() bool {
 	switch p.res.StatusCode {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -125,8 +125,9 @@ func (p *reply) tryAgain() bool {
 	return false
 }
 
-// relay streams a reply to the client. If relay returns an error, the reply is incomplete. A stream then ends with an
-// error event; for any other reply the caller must cut the connection.
+// relay streams a reply to the client. If the reply breaks off, relay ends an event stream with an error event and
+// returns nil. For any other reply that breaks off, relay returns an error, and the caller must cut the connection. If
+// the client has disconnected, relay returns errClientGone.
 func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 	copyHeader(rw.Header(), p.res.Header)
 	stream := p.res.ContentLength < 0
@@ -160,7 +161,7 @@ func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 		if p.err != nil {
 			break
 		}
-		// If the reply is already complete, its last bytes and its end are sent in one packet.
+		// If the reply is already complete, send its last bytes and its end in one packet.
 		if stream {
 			if err := rc.Flush(); err != nil {
 				p.cancel(errClientGone)
@@ -202,7 +203,7 @@ func isEvents(h http.Header) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")
 }
 
-// finish relays a reply. If it cannot report an error in any other way, it cuts the connection.
+// finish relays a reply. If an error cannot be reported to the client in any other way, finish cuts the connection.
 func (rt *Router) finish(rw http.ResponseWriter, p *reply, native bool) {
 	defer p.close()
 	if rt.relay(rw, p, native) != nil {

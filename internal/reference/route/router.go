@@ -20,7 +20,7 @@ import (
 // Router routes requests to workers.
 type Router struct {
 	o         Options
-	workers   []*worker // in the given order: prefill before decode
+	workers   []*worker // in the order of the options: prefill before decode
 	plain     *pool     // nil in PD mode
 	prefill   *pool
 	decode    *pool
@@ -32,7 +32,7 @@ type Router struct {
 	draining atomic.Bool
 	base     context.Context // parent of the contexts of all requests
 	abortAll context.CancelCauseFunc
-	work     sync.WaitGroup // requests, probes, and prefills that outlive their client
+	work     sync.WaitGroup // requests, probes, and requests to prefill workers that outlive their client
 
 	first   sync.Once
 	firstUp chan struct{}   // closed once requests can be served
@@ -40,13 +40,13 @@ type Router struct {
 	fail    context.CancelCauseFunc
 }
 
-// pool holds the workers of one kind and the policy by which one of them is chosen.
+// pool holds the workers of one kind and the policy that chooses among them.
 type pool struct {
 	workers []*worker
 	policy  policy
 }
 
-// pick chooses a worker that is up and has not been tried yet. If there is none, it returns nil.
+// pick chooses a worker that is up and has not been tried yet. If there is no such worker, pick returns nil.
 func (p *pool) pick(key []byte, tried []*worker) *worker {
 	var room [16]*worker
 	from := room[:0]
@@ -113,8 +113,8 @@ func New(o Options) (*Router, error) {
 	rt.transport = &http.Transport{
 		DialContext:        (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
 		DisableCompression: true, // replies are passed unchanged
-		// SGLang closes connections that are idle for 5 s. Close them earlier, because using a connection that is just being
-		// closed would require a retry.
+		// SGLang closes connections that are idle for 5 s. Close idle connections earlier, because a request on a
+		// connection that the server is closing would require a retry.
 		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 4096,
 		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
 	}
@@ -141,7 +141,8 @@ func (rt *Router) pool(role string) *pool {
 	return rt.plain
 }
 
-// canServe reports whether requests can be served: a worker is up, or in PD mode one of each kind.
+// canServe reports whether requests can be served. In plain mode at least one worker must be up. In PD mode at least
+// one worker of each kind must be up.
 func (rt *Router) canServe() bool {
 	if rt.plain != nil {
 		return rt.plain.up() > 0
@@ -149,7 +150,7 @@ func (rt *Router) canServe() bool {
 	return rt.prefill.up() > 0 && rt.decode.up() > 0
 }
 
-// upOnce is called when a worker has come up.
+// upOnce closes firstUp as soon as requests can be served. It is called whenever a worker comes up.
 func (rt *Router) upOnce() {
 	if rt.canServe() {
 		rt.first.Do(func() { close(rt.firstUp) })
@@ -158,9 +159,9 @@ func (rt *Router) upOnce() {
 
 var errShutdown = errors.New("the router is shutting down")
 
-// Serve routes requests until ctx ends. Then it rejects new requests, lets running ones finish for at most
-// Options.DrainTimeout, ends the remaining ones with an error event, and returns. It returns an error if no worker
-// comes up within Options.StartTimeout.
+// Serve routes requests until ctx ends. It then rejects new requests and waits at most Options.DrainTimeout for running
+// requests to finish. Serve ends the remaining requests with an error event and returns. It returns an error if no
+// worker comes up within Options.StartTimeout.
 func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -172,7 +173,7 @@ func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
 		drain, cancel := context.WithTimeout(context.Background(), rt.o.DrainTimeout)
 		defer cancel()
 		if rt.failed.Err() != nil {
-			cancel() // nothing is running
+			cancel() // no request is running
 		} else {
 			rt.o.Log.Info("shutting down", "running", rt.inFlight(), "limit", rt.o.DrainTimeout)
 		}
@@ -186,7 +187,8 @@ func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
 	return cmp.Or(err, context.Cause(rt.failed))
 }
 
-// Start begins to probe the workers. The returned function stops that, aborts running requests, and waits for them.
+// Start begins to probe the workers. The returned function stops the probes, aborts running requests and waits until
+// they have ended.
 func (rt *Router) Start() (stop func()) {
 	ctx, cancel := context.WithCancel(rt.base)
 	for _, w := range rt.workers {

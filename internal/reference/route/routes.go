@@ -46,7 +46,7 @@ func (rt *Router) routes() http.Handler {
 			known[path] = e
 		}
 	}
-	// The API of a single worker has separate rules: routes that are not known to be harmless need the admin key.
+	// The API of a single worker has separate rules: all routes that are not known to be harmless need the admin key.
 	mux.HandleFunc("/workers/{id}/{path...}", func(rw http.ResponseWriter, r *http.Request) {
 		e, ok := known["/"+r.PathValue("path")]
 		if !ok {

@@ -3,12 +3,12 @@ package route
 import "github.com/stepscope/stepscope/internal/base/jsonscan"
 
 // The router parses only the parts of a body that it needs: the location of the prompt, for cache_aware, and the number
-// of prompts, for PD. Both are members of the outermost object. The router does not check that the rest is valid JSON;
-// the worker does.
+// of prompts, for PD. Both are members of the outermost object. The worker, not the router, checks that the rest is
+// valid JSON.
 
-// scanObject calls visit with each key, without quotes and still escaped, and each value of a JSON object, in order.
-// end is the position of the object's closing brace, and n is the number of members. ok is false if body, as far as it
-// was scanned, is not an object.
+// scanObject calls visit for each member of a JSON object, in order. The key has no quotation marks but is still
+// escaped. end is the position of the object's closing brace, and n is the number of members. ok is false if the
+// scanned part of body is not an object.
 func scanObject(body []byte, visit func(key, value []byte)) (end, n int, ok bool) {
 	s := jsonscan.New(body)
 	if s.Peek() != '{' {
@@ -23,12 +23,12 @@ func scanObject(body []byte, visit func(key, value []byte)) (end, n int, ok bool
 }
 
 // prompt returns the raw prompt of a request to a generation route: text, token ids or messages. If the prompts of two
-// requests have a common prefix, so do their raw prompts.
+// requests have a common prefix, the raw prompts also have a common prefix.
 func prompt(body []byte) (raw []byte) {
 	scanObject(body, func(key, value []byte) {
 		switch string(key) {
 		case "text", "prompt", "messages", "input_ids", "input":
-			if len(value) > len(raw) { // ignore a null beside the real prompt
+			if len(value) > len(raw) { // ignore a null member in addition to the real prompt
 				raw = value
 			}
 		}

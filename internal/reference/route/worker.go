@@ -24,7 +24,7 @@ type worker struct {
 	host string // host of the worker's bootstrap server
 
 	bootstrapPort atomic.Int64 // 0: unknown
-	ownPort       bool         // the bootstrap port is the one that the worker reports; it may change with a restart
+	ownPort       bool         // whether the worker reported the bootstrap port, which may change when it restarts
 	up            atomic.Bool
 	running       atomic.Int64 // client requests in progress
 	served        atomic.Int64 // completed client requests
@@ -80,7 +80,7 @@ func (rt *Router) watch(ctx context.Context, w *worker) {
 		case <-w.poke:
 			t.Stop()
 			if w.up.Load() {
-				// The worker is in doubt, so an old answer does not prove that it is up.
+				// The worker's state is in doubt, so an earlier reply does not prove that the worker is up.
 				w.answered.Store(0)
 			} else {
 				passes = 0
@@ -108,8 +108,8 @@ func (rt *Router) probe(ctx context.Context, w *worker) error {
 	return nil
 }
 
-// calledUp marks a worker as up. The worker may have been restarted with an empty cache, so calledUp forgets the
-// prompts sent to it.
+// calledUp marks a worker as up. The worker may have been restarted with an empty cache, so calledUp discards the
+// record of prompts that were sent to the worker.
 func (rt *Router) calledUp(ctx context.Context, w *worker) {
 	if w.ownPort {
 		if port := rt.askBootstrapPort(ctx, w); port != 0 {
@@ -122,7 +122,8 @@ func (rt *Router) calledUp(ctx context.Context, w *worker) {
 	rt.upOnce()
 }
 
-// askBootstrapPort reads the port from a prefill worker's launch arguments; 0: not reported.
+// askBootstrapPort reads the bootstrap port from a prefill worker's launch arguments. It returns 0 if the worker does
+// not report the port.
 func (rt *Router) askBootstrapPort(ctx context.Context, w *worker) int64 {
 	told := rt.fan(ctx, []*worker{w}, &request{method: http.MethodGet, path: "/server_info"}, nil, rt.o.HealthTimeout)[0]
 	var info struct {
@@ -142,7 +143,7 @@ func (rt *Router) down(w *worker, err error) {
 	rt.doubt(w)
 }
 
-// doubt makes watch probe a worker at once.
+// doubt makes watch probe a worker immediately.
 func (rt *Router) doubt(w *worker) {
 	select {
 	case w.poke <- struct{}{}:

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// coalesceAfter is the number of events that may wait for a client before they are sent as one event. While fewer are
-// waiting, each step has a separate event, so that clients can measure steps.
+// coalesceAfter is the number of events that may wait for a client before they are combined into one event. As long as
+// fewer events are waiting, each step has a separate event, so that clients can measure steps.
 const coalesceAfter = 20
 
 // batch is the set of sequences of one HTTP request.
@@ -18,23 +18,23 @@ type batch struct {
 	s      *Server
 	stream bool
 	seqs   []*sequence
-	wake   chan struct{} // holds a value while there are updates to take
+	wake   chan struct{} // holds a value while updates are available
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	dirty []*sequence // sequences with states that the handler has not taken
+	dirty []*sequence // sequences that have states which the handler has not taken
 	open  int         // sequences in progress
 }
 
-// launch submits the sequences, all or none. The batch ends when ctx does. Latencies are measured from the time
-// received.
+// launch submits either all of the sequences or none. The batch ends when ctx ends. Latencies are measured from the
+// time received.
 func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, stream bool) (*batch, error) {
 	if s.draining.Load() {
 		return nil, unavailable("the server is shutting down")
 	}
 	b := &batch{s: s, stream: stream, wake: make(chan struct{}, 1), open: len(specs)}
-	// The context of the sequences is derived from the server's context, so that the cause shows whether the server shut
-	// down or the client disconnected.
+	// The context of the sequences is derived from the server's context, so that the context's cause shows whether the
+	// server was shut down or the client disconnected.
 	parent, cancel := context.WithCancelCause(s.base)
 	b.cancel = cancel
 	context.AfterFunc(ctx, func() { cancel(errClientGone) })
@@ -65,7 +65,7 @@ func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, 
 	return b, nil
 }
 
-// update is a state of a sequence that the client has not received yet.
+// update describes a state of a sequence that the client has not yet received.
 type update struct {
 	q    *sequence
 	prev mark
@@ -81,7 +81,7 @@ type update struct {
 	ptop      [][]wire.TokenLogprob
 }
 
-// next waits for updates and appends them to dst. more is false when every sequence has ended and all updates have been
+// next waits for updates and appends them to dst. more is false if every sequence has ended and all updates have been
 // taken. If the client has disconnected, next returns the context's error.
 func (b *batch) next(ctx context.Context, sent []mark, dst []update) (news []update, more bool, err error) {
 	select {
@@ -144,9 +144,9 @@ func (b *batch) wait(ctx context.Context) ([]update, error) {
 	}
 }
 
-// failure returns the error of a sequence that was aborted with an HTTP status, or nil.
+// failure returns the error of a sequence that was aborted with an HTTP status. For other sequences it returns nil.
 func (u *update) failure() *apiError {
-	if !u.mark.final { // until the end the collector owns the field
+	if !u.mark.final { // until the end the collector owns this field
 		return nil
 	}
 	f := u.q.finish
@@ -160,7 +160,7 @@ func (u *update) failure() *apiError {
 	return e
 }
 
-// reason returns the finish reason, or nil before the end.
+// reason returns the finish reason. It returns nil before the sequence has ended.
 func (u *update) reason() *wire.FinishReason {
 	if !u.mark.final {
 		return nil
@@ -198,7 +198,7 @@ func (u *update) meta(incremental bool) *wire.MetaInfo {
 		m.HasLogprobs, m.HasTop = true, q.req.TopLogprobs > 0
 		m.InputLogprobs, m.OutputLogprobs = u.prompts, u.logprobs
 		m.InputTop, m.OutputTop = u.ptop, u.top
-		if q.b.s.info.Role == api.Decode { // SGLang's routers add those of the prefill server
+		if q.b.s.info.Role == api.Decode { // SGLang's routers add the prompt's log probabilities
 			m.InputLogprobs, m.InputTop = nil, nil
 		}
 		if incremental {

@@ -9,11 +9,11 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// BatchLog writes SGLang's batch lines: one for every prefill batch, and one for every Interval-th decode batch of a
-// scheduler. A throughput is the number of tokens since the scheduler's previous line of the kind, divided by the time
-// since then. So the first throughput after a pause is too low, as in SGLang.
+// BatchLog writes SGLang's batch lines. Each scheduler has one line for every prefill batch and one line for every
+// Interval-th decode batch. A throughput is the number of tokens since the scheduler's previous line of the same kind,
+// divided by the time since that line. As in SGLang, the first throughput after a pause is therefore too low.
 //
-// It writes on a separate goroutine, so that a slow terminal cannot delay a forward step. If the goroutine falls
+// BatchLog writes on a separate goroutine, so that a slow terminal cannot delay a forward step. If the goroutine falls
 // behind, lines are dropped and counted.
 type BatchLog struct {
 	interval int
@@ -28,7 +28,7 @@ type BatchLog struct {
 }
 
 type rankLog struct {
-	prefill, decode time.Time // times of the last lines of each kind
+	prefill, decode time.Time // time of the last line of each kind
 	decodes         int       // steps since the last line
 	tokens          int       // generated since the last line
 }

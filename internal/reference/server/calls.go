@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/prom"
 )
 
-// calls counts HTTP requests. All paths without a route are counted under one name. SGLang counts each path separately,
-// so a scanner would create many series.
+// calls counts HTTP requests. All paths without a route are counted under one name, unlike in SGLang, which counts each
+// path separately. With SGLang's method, a scanner would create many series.
 type calls struct {
 	mu    sync.Mutex
 	count map[call]*[2]int // number started, number in progress

@@ -75,7 +75,7 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 		id = s.o.NewID()
 	}
 	p := req.Sampling
-	// The model's defaults apply to parameters that the request leaves out.
+	// The model's defaults apply to parameters that the request omits.
 	if p.Temperature == nil {
 		p.Temperature = s.info.Temperature
 	}
@@ -93,7 +93,8 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	}, &p, id, n)
 }
 
-// chatInput renders and encodes a chat. The template contains the special tokens, so the tokenizer must not add any.
+// chatInput renders and encodes a chat. The template contains the special tokens, so the tokenizer must not add special
+// tokens.
 func (s *Server) chatInput(messages []wire.Message, o ChatOptions) ([]int32, error) {
 	text, err := s.tok.ChatPrompt(messages, o)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *chatReply) logprobs(u *update) *wire.ChatLogprobs {
 func (c *chatReply) chatLogprob(t wire.TokenLogprob) wire.ChatLogprob {
 	out := wire.ChatLogprob{Token: *t.Text, Bytes: []int{}, Logprob: t.Logprob}
 	if finite(t.Logprob) == nil {
-		out.Logprob = -9999 // OpenAI's value for "as good as impossible"
+		out.Logprob = -9999 // OpenAI's value for a practically impossible token
 	}
 	for _, b := range c.s.tok.Bytes(t.ID) {
 		out.Bytes = append(out.Bytes, int(b))

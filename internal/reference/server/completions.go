@@ -35,7 +35,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 		out.Choices = append(out.Choices, choice)
 	}
 	out.Usage, out.Ext = c.usage(), c.ext()
-	text, _ := json.Marshal(out) // plain structs
+	text, _ := json.Marshal(out) // cannot fail: plain structs
 	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
@@ -117,7 +117,7 @@ type completionReply struct {
 	req *wire.CompletionRequest
 }
 
-// echo returns the prompt if the request asks for it and no text has been sent yet, and otherwise "".
+// echo returns the prompt if the request asks for an echo and no text has been sent yet. Otherwise it returns "".
 func (c *completionReply) echo(u *update) string {
 	if c.req.Echo && u.prev == (mark{}) {
 		return u.q.prompt
@@ -173,7 +173,7 @@ func (c *completionReply) logprobs(u *update) *wire.CompletionLogprobs {
 			if m == nil {
 				m = map[string]float64{}
 			}
-			// Two tokens may have the same text. The more probable one comes first and is kept.
+			// Two tokens may have the same text. The more probable token comes first and is kept.
 			if _, had := m[*t.Text]; !had && finite(t.Logprob) != nil {
 				m[*t.Text] = t.Logprob
 			}

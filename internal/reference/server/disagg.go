@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// meetings holds the bootstrap data by which the sequences of a request are paired with those on the other server; nil:
-// the server works alone.
+// meetings holds the bootstrap data by which the sequences of a request are paired with the sequences on the other
+// server. It is nil if the server works alone.
 type meetings struct {
 	wire.Bootstraps
 	role string
@@ -44,7 +44,7 @@ func (b *meetings) at(i int) (*api.Bootstrap, error) {
 		return nil, badRequest("Disaggregated request received without bootstrap room id")
 	}
 	if !b.Room.Many {
-		room = (room + int64(i)) & math.MaxInt64 // as SGLang numbers the sequences of a batch
+		room = (room + int64(i)) & math.MaxInt64 // same numbering as in SGLang
 	}
 	out := &api.Bootstrap{Host: b.Host.At(i, ""), Port: b.Port.At(i, 0), Room: uint64(room)}
 	if out.Host == "" && b.role == api.Decode {

@@ -11,8 +11,9 @@ import (
 
 // Engine is the server's interface to an LLM engine. Its methods must be safe for concurrent use.
 type Engine interface {
-	// Submit queues one sequence. The last event has a Finish. The engine closes the channel after it, or soon after ctx
-	// is cancelled. The server receives events without delay, so an engine may abort a request whose channel stays full.
+	// Submit queues one sequence. The last event has a Finish. The engine closes the channel after the last event. If
+	// ctx is cancelled, the engine closes the channel soon afterwards. The server receives events without delay, so an
+	// engine may abort a request whose channel remains full.
 	Submit(ctx context.Context, r *api.Request) (<-chan api.Event, error)
 
 	// FlushCache empties the prefix cache. It waits until the engine is idle. If ctx ends first, it returns ErrNotIdle.
@@ -21,7 +22,7 @@ type Engine interface {
 	// Stats returns the state of each data-parallel rank.
 	Stats() []api.Stats
 
-	// Info describes the model and the ranks. It does not change.
+	// Info describes the model and the ranks. Info always returns the same value.
 	Info() Info
 
 	// Tokenizer returns the model's tokenizer.
@@ -29,13 +30,13 @@ type Engine interface {
 
 	windows.Recorder
 
-	// Healthy returns nil while the engine can serve, else the reason why not.
+	// Healthy returns nil while the engine can serve requests. Otherwise it returns the reason as an error.
 	Healthy() error
 }
 
-// Tokenizer turns text into tokens and back.
+// Tokenizer converts text to tokens and tokens to text.
 type Tokenizer interface {
-	// Encode returns the tokens of text. special adds the model's start token (BOS).
+	// Encode returns the tokens of text. If special is set, the model's start token (BOS) is added.
 	Encode(text string, special bool) ([]int32, error)
 	// Decode returns the text of ids, with broken UTF-8 replaced.
 	Decode(ids []int32, skipSpecial bool) string
@@ -47,10 +48,10 @@ type Tokenizer interface {
 	ChatPrompt(messages []wire.Message, o ChatOptions) (string, error)
 }
 
-// TextStream decodes one sequence token by token. It returns whole runes only.
+// TextStream decodes one sequence token by token. It returns only complete runes.
 type TextStream interface {
 	Push(id int32) string
-	Flush() string // remaining text, broken UTF-8 replaced
+	Flush() string // returns the remaining text, with broken UTF-8 replaced
 }
 
 // ChatOptions are options of the chat template.
@@ -83,8 +84,8 @@ type Info struct {
 
 	Accelerator string // "software GPU (AVX512)"
 
-	// Defaults from the model's generation_config.json, for chats that leave these parameters out. nil means 1.0, 1.0 and
-	// the whole vocabulary.
+	// Defaults from the model's generation_config.json for chats that omit these parameters. nil means 1.0 for
+	// Temperature, 1.0 for TopP and the whole vocabulary for TopK.
 	Temperature *float64
 	TopP        *float64
 	TopK        *int

@@ -28,7 +28,7 @@ func unavailable(message string) *apiError {
 	return &apiError{status: http.StatusServiceUnavailable, message: message, retry: 1}
 }
 
-// asAPI returns err with its HTTP status.
+// asAPI returns err with the corresponding HTTP status.
 func asAPI(err error) *apiError {
 	var own *apiError
 	var field *wire.FieldError
@@ -77,7 +77,7 @@ func (e *apiError) body(d dialect) []byte {
 	} else {
 		v = e.object(d)
 	}
-	text, _ := json.Marshal(v) // strings and numbers only
+	text, _ := json.Marshal(v) // cannot fail: only strings and numbers
 	return text
 }
 

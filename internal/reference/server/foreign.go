@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// foreign lists the routes of SGLang that this server does not have, with the reason why it lacks them.
+// foreign lists the routes of SGLang that this server does not have, each with the reason.
 var foreign = []struct{ paths, why string }{
 	{"/start_expert_distribution_record /stop_expert_distribution_record /dump_expert_distribution_record", "expert load is not recorded"},
 	{"/set_trace_level", "no OpenTelemetry spans are sent"},
@@ -32,7 +32,7 @@ var foreign = []struct{ paths, why string }{
 	{"/v1/responses /v1/responses/{response_id} /v1/responses/{response_id}/cancel /v1/messages /v1/messages/count_tokens /api/chat /api/generate /invocations /vertex_generate", "the supported APIs are /generate, /v1/completions and /v1/chat/completions"},
 }
 
-// foreignRoutes returns a route for each of the foreign routes; it answers with an error that names the route.
+// foreignRoutes returns handlers for the routes in foreign. Each handler replies with an error that names the route.
 func (s *Server) foreignRoutes() (out []httpguard.Route) {
 	for _, f := range foreign {
 		for path := range strings.FieldsSeq(f.paths) {

@@ -120,7 +120,7 @@ func (s *Server) generateInput(req *wire.GenerateRequest, i int) (ids []int32, p
 	return ids, params, s.checkIDs("input_ids", ids)
 }
 
-// rid returns the id of prompt i. A single id for a batch is a prefix, as in SGLang.
+// rid returns the id of prompt i. As in SGLang, a single id for a batch is the prefix of the ids of all prompts.
 func (s *Server) rid(req *wire.GenerateRequest, i int) string {
 	id := req.RID.At(i, "")
 	switch {

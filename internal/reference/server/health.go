@@ -10,9 +10,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// health is GET /health and /health_generate: an empty body, 200 or 503. /health_generate generates one token, and so
-// does /health when SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION is true. Unlike in SGLang, the variable is off by default,
-// because a probe is a forward step and would show up in every profile.
+// health is GET /health and /health_generate. The reply has an empty body and the status 200 or 503. /health_generate
+// generates one token. /health also generates one if SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION is true. Unlike in
+// SGLang, this variable is off by default, because a probe is a forward step and would appear in every profile.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	probe := r.URL.Path == "/health_generate" ||
 		r.URL.Path == "/health" && httpguard.EnvBool(s.o.Getenv("SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"), false)
@@ -41,8 +41,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 
 var errProbe = errors.New("no token and no forward step within the limit")
 
-// probe generates one token. Any other forward step proves just as well that the engine works, so a fully loaded server
-// is healthy too.
+// probe generates one token. Any other forward step equally proves that the engine works. Therefore a fully loaded
+// server is also healthy.
 func (s *Server) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.HealthTimeout)
 	defer cancel()

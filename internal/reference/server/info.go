@@ -53,7 +53,7 @@ func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// args returns the launch arguments without secrets, plus fields that clients need.
+// args returns the launch arguments without secrets, and adds fields that clients need.
 func (s *Server) args() map[string]any {
 	out := map[string]any{
 		"model_path": s.info.ModelPath, "tokenizer_path": s.info.TokenizerPath, "served_model_name": s.name, "load_format": s.info.LoadFormat,
@@ -70,7 +70,7 @@ func (s *Server) args() map[string]any {
 	return out
 }
 
-// serverInfo is GET /server_info: the launch arguments, and the state of each data-parallel rank.
+// serverInfo is GET /server_info. It returns the launch arguments and the state of each data-parallel rank.
 func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	out := s.args()
 	states := []map[string]any{}
@@ -105,8 +105,8 @@ func gib(bytes int64) float64 {
 	return float64(bytes*100/(1<<30)) / 100
 }
 
-// flushGrace is how long a flush without a timeout waits for the engine to release requests whose clients already have
-// their last event.
+// flushGrace is the maximum time for which a flush without a timeout waits until the engine has released requests whose
+// clients already have the last event.
 const flushGrace = time.Second
 
 func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {

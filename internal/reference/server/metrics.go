@@ -104,8 +104,8 @@ func (s *Server) finished(q *sequence, now time.Time) {
 	s.logFinished(q)
 }
 
-// gauges are read from the engine at each scrape. Gauges of missing features are 0, as in SGLang when the feature is
-// off, so that SGLang's dashboards find them.
+// gauges are read from the engine at each scrape. Gauges of features that this server lacks are 0, as they are in
+// SGLang when the feature is off, so that SGLang's dashboards find these gauges.
 var gauges = []struct {
 	name, help string
 	value      func(s *Server, st *api.Stats) float64
@@ -166,7 +166,7 @@ var gauges = []struct {
 }
 
 // labelled lists the metric families with one sample for each value of a label. Counters that are 0 are omitted,
-// because SGLang too shows no counter before its first event.
+// because SGLang also shows no counter before the counter's first event.
 var labelled = []struct {
 	name, help, kind, label string
 	values                  func(s *Server, st *api.Stats, add func(value string, v float64))
@@ -340,7 +340,7 @@ func (m *metrics) write(x *prom.Text, rank func(int) string) {
 	m.calls.write(x)
 }
 
-// startup writes the startup times, if known.
+// startup writes the startup times if they are known.
 func (s *Server) startup(x *prom.Text) {
 	const name = "startup_time_seconds"
 	if s.o.Startup.All <= 0 {

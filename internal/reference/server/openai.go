@@ -31,7 +31,7 @@ func (s *Server) openAIReply(c *wire.Common, b *batch) openAIReply {
 	}
 }
 
-// see records the token counts of a sequence, which the usage needs.
+// see records the token counts of a sequence, which are needed for the usage.
 func (o *openAIReply) see(u *update) {
 	o.counts[u.q.index] = tokenCount{len(u.q.req.Input), u.mark.n, u.cached}
 }
@@ -40,7 +40,7 @@ func (o *openAIReply) piece(u *update) wire.Piece {
 	return wire.Piece{ID: u.q.req.ID, Model: o.model, Created: o.created, Index: u.q.index}
 }
 
-// usage sums over all choices; a prompt counts once for all its samples.
+// usage sums the token counts of all choices. A prompt with several samples is counted only once.
 func (o *openAIReply) usage() *wire.Usage {
 	var sum tokenCount
 	for i, c := range o.counts {
@@ -65,7 +65,7 @@ func (o *openAIReply) usageFrom(c tokenCount) *wire.Usage {
 	return out
 }
 
-// ext returns the cache details, if requested.
+// ext returns the cache details if the request asks for them.
 func (o *openAIReply) ext() *wire.SGLExt {
 	if !o.common.CachedDetails {
 		return nil
@@ -73,10 +73,11 @@ func (o *openAIReply) ext() *wire.SGLExt {
 	return &wire.SGLExt{CachedTokensDetails: &wire.CachedTokensDetails{Device: o.counts[0].cached}}
 }
 
-// tail appends the chunks at the end of a stream that have no choice: the cache details and the usage, if requested.
+// tail appends the chunks without choices that end a stream. They contain the cache details and the usage, if
+// requested.
 func (o *openAIReply) tail(dst []byte, chunk func(*wire.SGLExt, *wire.Usage) any) []byte {
 	add := func(ext *wire.SGLExt, usage *wire.Usage) {
-		text, _ := json.Marshal(chunk(ext, usage)) // plain structs
+		text, _ := json.Marshal(chunk(ext, usage)) // cannot fail: plain structs
 		dst = wire.AppendEvent(dst, text)
 	}
 	if ext := o.ext(); ext != nil {

@@ -30,8 +30,8 @@ type Options struct {
 	AdminAPIKey string // required by profile, flush and abort routes if set
 	Insecure    bool   // no key is required beyond loopback
 
-	// AllowedHosts are host names, besides those of loopback, that clients may use to address a server that listens on
-	// loopback without a key.
+	// AllowedHosts applies to a server that listens on loopback without a key. It lists additional host names with
+	// which clients may address that server.
 	AllowedHosts []string
 
 	EnableMetrics     bool
@@ -41,26 +41,26 @@ type Options struct {
 	LogRequestsLevel  int // 0: metadata, 1: also parameters, 2: also texts cut at 2 KiB, 3: complete texts
 
 	MaxBodyBytes  int64           // default 32 MiB
-	MaxInFlight   int             // sequences; default 4096
-	StreamBuffer  int             // tokens that a streaming client may lag behind; default 4096
+	MaxInFlight   int             // maximum number of sequences; default 4096
+	StreamBuffer  int             // maximum backlog of a streaming client in tokens; default 4096
 	BodyTimeout   time.Duration   // limit for reading a body; default 60 s
 	WriteTimeout  time.Duration   // limit for one write of a stream; default 60 s
 	HealthTimeout time.Duration   // limit for the probe; default 20 s
-	DrainTimeout  time.Duration   // time for running requests at shutdown; default 30 s
+	DrainTimeout  time.Duration   // time limit for running requests at shutdown; default 30 s
 	Hurry         <-chan struct{} // closing it ends the drain at once; nil: never
 
-	// ProfileRoot must contain every output_dir when listening beyond loopback. Default: SGLANG_TORCH_PROFILER_DIR,
-	// else /tmp.
+	// ProfileRoot is the directory below which every output_dir must be if the server listens beyond loopback. Default:
+	// SGLANG_TORCH_PROFILER_DIR or, if that is not set, /tmp.
 	ProfileRoot string
 
-	// Dependencies that tests replace; nil: the real ones.
+	// Dependencies that tests replace. If a field is nil, the real implementation is used.
 	Log    *slog.Logger
 	Getenv func(string) string
 	Now    func() time.Time
 	NewID  func() string // request ids
 }
 
-// CommandLine formats a command line without its secrets.
+// CommandLine formats a command line and omits secrets.
 func CommandLine(args []string) string {
 	words := []string{"stepscope"}
 	for i, a := range args {
@@ -100,6 +100,6 @@ func (o Options) withDefaults() Options {
 // newID returns 32 hex digits, like Python's uuid4().hex.
 func newID() string {
 	var b [16]byte
-	rand.Read(b[:]) // never fails
+	rand.Read(b[:]) // cannot fail
 	return hex.EncodeToString(b[:])
 }

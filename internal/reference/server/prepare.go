@@ -12,8 +12,8 @@ import (
 // maxTopLogprobs is the maximum number of top logprobs of one token.
 const maxTopLogprobs = 128
 
-// unsupported lists SGLang's request fields for features that this server lacks. They are rejected instead of ignored,
-// unless the value is false, 0 or empty.
+// unsupported lists SGLang's request fields for features that this server lacks. A request with such a field is
+// rejected, unless the field's value is false, 0 or empty.
 var unsupported = []string{
 	"input_embeds", "image_data", "video_data", "audio_data", "lora_path", "session_params", "custom_logit_processor",
 	"return_hidden_states", "return_routed_experts", "token_ids_logprob", "return_sampling_mask", "tools", "functions",
@@ -78,7 +78,7 @@ func pick[T any](v *T, absent T) T {
 // encode tokenizes a prompt, which must not be empty.
 func (s *Server) encode(field, text string, special bool) ([]int32, error) {
 	if len(text) > s.textLimit() {
-		// No tokenizer makes so few tokens of so much text, so do not tokenize it.
+		// Do not tokenize the text, because no tokenizer would encode so much text in so few tokens.
 		return nil, badRequest(fmt.Sprintf("%s: %d bytes of text cannot fit the context length of %d tokens", field, len(text), s.info.ContextLen))
 	}
 	ids, err := s.tok.Encode(text, special)
@@ -91,8 +91,8 @@ func (s *Server) encode(field, text string, special bool) ([]int32, error) {
 	return ids, nil
 }
 
-// textLimit returns the maximum size, in bytes, of a text passed to the tokenizer. It assumes a number of bytes per
-// token that no vocabulary in use reaches on average.
+// textLimit returns the maximum size, in bytes, of a text passed to the tokenizer. The limit assumes an average number
+// of bytes per token that no vocabulary in use reaches.
 func (s *Server) textLimit() int {
 	const bytesPerToken = 256
 	if s.info.ContextLen > math.MaxInt/bytesPerToken {
@@ -111,7 +111,8 @@ func (s *Server) checkIDs(field string, ids []int32) error {
 	return nil
 }
 
-// samples creates n specs of one prompt. Each sample has a different seed; otherwise all samples would be equal.
+// samples creates n specs of one prompt. Each sample has a different seed, because with equal seeds all samples would
+// be equal.
 func (s *Server) samples(proto spec, p *wire.SamplingParams, id string, n int) ([]*spec, error) {
 	params, err := s.sampling(p, len(proto.req.Input))
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *Server) samples(proto spec, p *wire.SamplingParams, id string, n int) (
 	return out, nil
 }
 
-// checkTop bounds the number of top logprobs.
+// checkTop returns an error if the number of top logprobs is out of range.
 func (s *Server) checkTop(field string, n int) error {
 	if most := min(maxTopLogprobs, s.info.VocabSize); n < 0 || n > most {
 		return wire.Refuse(field, "must be in [0, %d], got %d", most, n)
@@ -145,7 +146,7 @@ func (s *Server) checkTop(field string, n int) error {
 	return nil
 }
 
-// dpRank returns the requested data-parallel rank; -1: any.
+// dpRank returns the requested data-parallel rank, or -1 if the request names none.
 func (s *Server) dpRank(rank *int) (int, error) {
 	dp := pick(rank, -1)
 	if dp >= max(1, s.info.DP) || dp < -1 {
@@ -154,7 +155,7 @@ func (s *Server) dpRank(rank *int) (int, error) {
 	return dp, nil
 }
 
-// checkTotal rejects a request with more sequences than may be in flight at the same time.
+// checkTotal rejects a request that has more sequences than the maximum number of sequences in flight.
 func (s *Server) checkTotal(prompts, n int) error {
 	if total := prompts * n; total > s.o.MaxInFlight {
 		return wire.Refuse("", "the request asks for %d sequences, at most %d are allowed", total, s.o.MaxInFlight)

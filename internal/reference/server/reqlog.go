@@ -39,7 +39,7 @@ func (s *Server) logFinished(q *sequence) {
 	s.o.Log.Info("finish request", attrs...)
 }
 
-// logText truncates a text for the log, unless the level selects whole texts.
+// logText truncates a text for the log, unless the log level selects complete texts.
 func (s *Server) logText(text string) string {
 	const most = 2 << 10
 	if s.o.LogRequestsLevel >= 3 || len(text) <= most {

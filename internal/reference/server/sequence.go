@@ -12,7 +12,7 @@ import (
 
 // Reasons for the server to end a sequence, used as the cause of its context.
 var (
-	errStopString = errors.New("a stop string was found") // a normal end
+	errStopString = errors.New("a stop string was found") // a normal end of the sequence
 	errClientGone = errors.New("the client disconnected")
 	errAborted    = errors.New("aborted by /abort_request")
 	errSlowReader = errors.New("the client reads too slowly: its unread events exceed the limit")
@@ -27,12 +27,12 @@ type spec struct {
 	noTrim      bool
 	skipSpecial bool
 	interval    int  // tokens between events
-	textLogprob bool // logprobs include the tokens' texts
+	textLogprob bool // whether logprobs include the tokens' texts
 	prompt      string
 }
 
-// sequence is one sequence in flight. A goroutine, the collector, turns the engine's events into text. The handler of
-// the request takes the new part of the text.
+// sequence is one sequence in flight. A goroutine, the collector, converts the engine's events to text. The handler of
+// the request sends the new part of the text to the client.
 type sequence struct {
 	*spec
 	b      *batch
@@ -47,8 +47,8 @@ type sequence struct {
 	last       time.Time // time of the last token
 	firstToken time.Time
 
-	// The following fields are guarded by b.mu. text, ids and the logprobs only grow, so a prefix of them stays valid
-	// without the lock.
+	// The following fields are guarded by b.mu. text, ids and the logprobs only grow, so a prefix of them remains valid
+	// after the lock has been released.
 	text     []byte // escaped for JSON
 	ids      []byte // joined by commas
 	n        int    // tokens
@@ -64,16 +64,17 @@ type sequence struct {
 	e2e      time.Duration
 	marks    []mark // states that the handler has not taken
 	taken    int    // number of tokens that the handler has taken
-	queued   bool   // the sequence is in b.dirty
+	queued   bool   // whether the sequence is in b.dirty
 }
 
-// mark is a state of a growing sequence: the lengths of its parts.
+// mark describes a state of a growing sequence by the lengths of its parts.
 type mark struct {
 	text, ids, n int
 	final        bool
 }
 
-// collect reads the engine's events until the sequence ends, and then makes sure that the engine can release it.
+// collect reads the engine's events until the sequence ends. It then receives the remaining events, so that the engine
+// can release the sequence.
 func (q *sequence) collect(events <-chan api.Event) {
 	for open := true; open; {
 		select {
@@ -190,7 +191,7 @@ func (q *sequence) abort(cause error) {
 }
 
 // end records the end of the sequence. The caller holds b.mu. end first updates the metrics and releases the request
-// id, because a client may read the metrics and reuse the id as soon as it has received the last event.
+// id, because a client may read the metrics and reuse the id as soon as the client has received the last event.
 func (q *sequence) end(f *api.Finish, matched *string, now time.Time) {
 	q.finish, q.matched, q.e2e = f, matched, now.Sub(q.start)
 	q.b.open--

@@ -32,7 +32,7 @@ type Server struct {
 	mux     http.Handler
 
 	draining atomic.Bool
-	abortAll context.CancelCauseFunc // ends requests that outlast the drain
+	abortAll context.CancelCauseFunc // ends the requests that are still running after the drain
 	base     context.Context
 
 	mu     sync.Mutex
@@ -86,9 +86,9 @@ func New(e Engine, o Options) *Server {
 // Handler returns the HTTP handler, for a server on loopback.
 func (s *Server) Handler() http.Handler { return s.mux }
 
-// Serve answers requests on ln until ctx ends. Then it rejects new requests, lets running ones finish for at most
-// Options.DrainTimeout, aborts the remaining ones with an error event, and returns. Beyond loopback it requires an API
-// key.
+// Serve answers requests on ln until ctx ends. It then rejects new requests and waits at most Options.DrainTimeout for
+// running requests to finish. Serve aborts the remaining requests with an error event and returns. If ln is not on
+// loopback, an API key is required.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.Drain() })
 	s.abortAll(errShutdown)
@@ -96,8 +96,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// Drain rejects new requests and waits for the running ones. It aborts those that still run after Options.DrainTimeout
-// or when Options.Hurry is closed.
+// Drain rejects new requests and waits for running requests. It aborts the requests that are still running after
+// Options.DrainTimeout or when Options.Hurry is closed.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	n := s.running()
@@ -136,7 +136,7 @@ func (s *Server) running() int {
 	return len(s.active)
 }
 
-// admit registers the sequences of one request, all or none.
+// admit registers either all sequences of a request or none.
 func (s *Server) admit(seqs []*sequence) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,10 @@
 package server
 
-// Stop strings are matched in the text, not in the tokens: a stop string may begin in the middle of one token and end
-// in the middle of another. Each string has a Knuth-Morris-Pratt automaton over bytes. Its state is the length of the
-// longest prefix of the string that is a suffix of the text. So every byte is read once, the largest state of all
-// automata is the number of bytes to hold back, and the result does not depend on how the text was divided into tokens.
+// Stop strings are matched in the text and not in the tokens, because a stop string may begin in the middle of one
+// token and end in the middle of another. Each stop string has a Knuth-Morris-Pratt automaton over bytes. The
+// automaton's state is the length of the longest prefix of the stop string that is a suffix of the text. Therefore
+// every byte is read once. The largest state of all automata is the number of bytes to hold back. The result does not
+// depend on the division of the text into tokens.
 
 type stopper struct {
 	stops []stopString
@@ -38,8 +39,8 @@ func newStopper(texts []string) *stopper {
 }
 
 // feed adds text and returns the part that can be released. If a stop string ends in the added text, matched is that
-// string, released ends where the string begins, and rest is the text from there on. If several stop strings match, the
-// one that ends first counts, and the longest of those that end at the same byte.
+// stop string, released ends where the stop string begins, and rest is the text from that point. If several stop
+// strings match, matched is the one that ends first. Among those that end at the same byte, it is the longest.
 func (s *stopper) feed(text string) (released string, matched *string, rest string) {
 	if len(s.stops) == 0 {
 		return text, nil, ""
@@ -71,7 +72,7 @@ func (s *stopper) feed(text string) (released string, matched *string, rest stri
 	return released, nil, ""
 }
 
-// flush returns the text that is still held back, once no more text follows.
+// flush returns the text that is still held back. It is called when no more text follows.
 func (s *stopper) flush() string {
 	t := string(s.held)
 	s.held = nil

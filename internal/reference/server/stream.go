@@ -11,11 +11,11 @@ import (
 // eventWriter formats the states of sequences as the events of one API.
 type eventWriter interface {
 	events(dst []byte, u *update) []byte
-	end(dst []byte) []byte // appends the events before [DONE], if nothing failed
+	end(dst []byte) []byte // appends the events before [DONE] of a stream without errors
 }
 
-// stream sends the events of b. The HTTP status is sent with the first event, so a request that the engine refuses at
-// once still gets an error status.
+// stream sends the events of b. The HTTP status is sent with the first event, so a request that the engine refuses
+// immediately still gets an error status.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, b *batch, d dialect, ew eventWriter) {
 	defer b.cancel(errClientGone)
 	rc := http.NewResponseController(w)
@@ -92,7 +92,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, d dialect, req js
 }
 
 // whole waits for the end of all sequences of b. If one of them failed, it sends the error as the reply and returns
-// nil. It also returns nil if the client has disconnected.
+// nil. If the client has disconnected, whole also returns nil.
 func (s *Server) whole(w http.ResponseWriter, r *http.Request, b *batch, d dialect) []update {
 	done, err := b.wait(r.Context())
 	if err != nil {

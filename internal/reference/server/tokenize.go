@@ -9,12 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// maxTexts is the maximum size of a body of /tokenize and /detokenize, in bytes. A limit is needed because the context
-// length does not limit these texts.
+// maxTexts is the maximum size of a body of /tokenize and /detokenize, in bytes. The limit is needed because the
+// context length does not limit these texts.
 const maxTexts = 4 << 20
 
-// textRequest waits for the request's turn and decodes a request of /tokenize or /detokenize. The caller calls done to
-// end the turn. If done is nil, the request was refused.
+// textRequest waits until it is the request's turn and decodes a request of /tokenize or /detokenize. The caller must
+// call done to end the turn. If done is nil, the request has been refused.
 func (s *Server) textRequest(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (done func()) {
 	body, err := s.front.BodyUpTo(w, r, maxTexts)
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -18,13 +18,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// The files of windows over HTTP, for clients that share no storage with the server. SGLang has no such routes and uses
-// these names for no other routes. The routes serve only files that windows of this server have written.
+// These routes serve the files of windows to clients that share no storage with the server. SGLang has no such routes
+// and does not use their names for other routes. The routes serve only files that windows of this server have written.
 
 const (
-	// maxWindows is the number of windows that are remembered; older ones are forgotten.
+	// maxWindows is the maximum number of remembered windows. The oldest windows are forgotten first.
 	maxWindows = 64
-	// maxDownloads is the number of concurrent downloads.
+	// maxDownloads is the maximum number of concurrent downloads.
 	maxDownloads = 16
 	// clockSlack is the time by which the clock of a file server may lag behind the clock of this host.
 	clockSlack = time.Minute
@@ -45,12 +45,12 @@ type window struct {
 	ended   time.Time // start of the next window; zero: there is no next window
 }
 
-// teller is a Recorder that can report whether a window is armed or open. Without this report, the end of a window with
-// num_steps, which closes by itself, is unknown.
+// teller is a Recorder that can report whether a window is armed or open. Without such a report, the end of a window
+// with num_steps is unknown, because that window closes by itself.
 type teller interface{ Profiling() bool }
 
-// remember adds a window that the engine has accepted. It removes an older window with the same id, because both would
-// have the same URL.
+// remember adds a window that the engine has accepted. It removes an older window that has the same id, because both
+// windows would have the same URL.
 func (l *list) remember(p api.ProfileRequest, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *list) newest() []window {
 	return out
 }
 
-// download takes a download slot. done releases the slot.
+// download acquires a download slot, and done releases the slot. ok is false if no slot is free.
 func (l *list) download() (done func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *list) download() (done func(), ok bool) {
 
 const traceEnding = ".trace.json.gz"
 
-// memoryFile matches a memory snapshot, whose name has the time instead of an id.
+// memoryFile matches a memory snapshot, whose name contains the time instead of an id.
 var memoryFile = regexp.MustCompile(`^(\d{1,12})(?:\.\d{1,9})?-TP-\d+(?:-[DPE]P-\d+)*-memory(?:-[A-Za-z]+)?\.pickle$`)
 
 // wrote reports whether a file in the window's directory was written by the window.
@@ -126,7 +126,7 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
-			continue // the file has been deleted in the meantime
+			continue // the file has been deleted since it was listed
 		}
 		if w.wrote(info) {
 			out = append(out, wire.ProfileFile{Name: info.Name(), Size: info.Size()})
@@ -151,7 +151,7 @@ func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
 		}
 		out.Windows = append(out.Windows, wire.ProfileWindow{ID: win.id, Dir: win.dir, Open: open, Files: files})
 	}
-	text, _ := json.Marshal(out) // only strings and numbers
+	text, _ := json.Marshal(out) // cannot fail: only strings and numbers
 	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
@@ -174,8 +174,8 @@ func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(&patient{ResponseWriter: w, limit: ws.o.WriteTimeout}, r, "", info.ModTime(), f)
 }
 
-// open opens a file that a window wrote. Neither a name with a directory nor a symbolic link can leave the window's
-// directory.
+// open opens a file that a window wrote. Names that contain a directory and symbolic links cannot lead out of the
+// window's directory.
 func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
 	missing := &httpguard.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q in profile window %q: GET /profile_files lists them", name, id)}
 	for _, win := range ws.list.newest() {
@@ -205,7 +205,7 @@ func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, missing
 }
 
-// patient limits the time of each single write of a long reply, not the time of the whole reply.
+// patient limits the time of each write of a long reply instead of the time of the whole reply.
 type patient struct {
 	http.ResponseWriter
 	limit time.Duration

@@ -1,5 +1,5 @@
-// Package windows has the routes of profile windows: SGLang's /start_profile and /stop_profile, and stepscope's own,
-// which serve the files to clients that share no storage with the server.
+// Package windows has the routes of profile windows. These are SGLang's routes /start_profile and /stop_profile, and
+// stepscope's own routes, which serve the files to clients that share no storage with the server.
 package windows
 
 import (
@@ -23,8 +23,8 @@ import (
 
 // Recorder records windows.
 type Recorder interface {
-	// StartProfile arms or starts a window on all ranks. It waits for neither steps nor files. If a window is already
-	// armed or open, it returns ErrProfileRunning.
+	// StartProfile arms or starts a window on all ranks. It returns without waiting for steps or files. If a window is
+	// already armed or open, it returns ErrProfileRunning.
 	StartProfile(ctx context.Context, r api.ProfileRequest) error
 
 	// StopProfile ends the window, waits for the files, and returns the result. It returns ErrProfileIdle if no window
@@ -40,14 +40,14 @@ type Options struct {
 	Getenv       func(string) string
 	Now          func() time.Time
 
-	// Refuse writes an error in the format of the server's API. Status returns the HTTP status and the error that Refuse
-	// writes.
+	// Refuse writes an error in the format of the server's API. Status returns the HTTP status of an error and the
+	// error that Refuse writes for it.
 	Refuse func(w http.ResponseWriter, err error)
 	Status func(err error) (status int, message string, retry int)
-	Idle   func() bool // reports whether there are no requests
+	Idle   func() bool // reports whether no request is queued or running
 }
 
-// Windows are the profile windows of a server.
+// Windows manages the profile windows of a server.
 type Windows struct {
 	rec   Recorder
 	front *httpguard.Front
@@ -71,8 +71,9 @@ func (ws *Windows) Table() []httpguard.Route {
 	}
 }
 
-// start is /start_profile, GET and POST. It answers as soon as the window is armed. A body is optional. An error reply
-// has a proper status and the reason as plain text, because SGLang's clients print the body of an error reply.
+// start is /start_profile, GET and POST. It replies as soon as the window is armed. A body is optional. An error reply
+// has an error status, and its body is the reason as plain text, because SGLang's clients print the body of an error
+// reply.
 func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	body, err := ws.front.BodyUpTo(w, r, httpguard.MostControl)
 	if err != nil {
@@ -100,7 +101,8 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	}
 	ws.list.remember(p, ws.o.Now())
 	ws.o.Log.Debug("profile armed", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
-	// A window without requests is not an error, because SGLang's guide arms a window first and sends load afterwards.
+	// A window without requests is not an error, because SGLang's guide instructs users to arm a window before they
+	// send load.
 	if p.StartStep == 0 && !p.ByStage && ws.o.Idle() {
 		ws.o.Log.Warn("profile armed while no request is running: nothing is recorded until load arrives", "id", p.ID)
 	}
@@ -120,13 +122,13 @@ func known(unknown []string) error {
 	return wire.Refuse(unknown[0], "unknown field; choose from %s", strings.Join(wire.ProfileFields, ", "))
 }
 
-// stop is /stop_profile and /end_profile. It answers only when the files are written.
+// stop is /stop_profile and /end_profile. It replies only after the files have been written.
 func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
-	if _, err := ws.front.BodyUpTo(w, r, httpguard.MostControl); err != nil { // SGLang's clients send {} or more
+	if _, err := ws.front.BodyUpTo(w, r, httpguard.MostControl); err != nil { // SGLang's clients send at least {}
 		ws.o.Refuse(w, err)
 		return
 	}
-	// The window must not be lost if the client disconnects.
+	// Ignore a disconnect of the client, because the window must not be lost.
 	res, err := ws.rec.StopProfile(context.WithoutCancel(r.Context()))
 	if err != nil {
 		ws.refuse(w, "stop", err)
@@ -151,10 +153,11 @@ func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 	httpguard.WriteText(w, status, message+"\n")
 }
 
-// namePart matches a valid part of a trace's file name. It excludes parts with a directory.
+// namePart matches a valid part of a trace's file name. It does not match names that contain a directory.
 var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 
-// dir returns the directory for the files of a window. named is the directory in the request; nil: none.
+// dir returns the directory for the files of a window. named is the directory in the request, or nil if the request
+// names none.
 func (ws *Windows) dir(named *string) (string, error) {
 	return ws.front.Path("output_dir", cmp.Or(or(named, ""), httpguard.ProfileRoot(ws.o.Getenv)), ws.o.Root, ws.o.Getenv)
 }
@@ -201,8 +204,8 @@ func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error)
 	return p, err
 }
 
-// activities parses the names of activities. It ignores unknown names if at least one known name is left. Otherwise it
-// returns an error, whereas SGLang answers 200 and records nothing.
+// activities parses the names of activities. If at least one name is known, activities ignores unknown names. Otherwise
+// it returns an error, whereas SGLang replies with 200 and records nothing.
 func (ws *Windows) activities(names []string) (api.Activity, error) {
 	if names == nil {
 		return api.ActivityCPU | api.ActivityGPU, nil
@@ -236,7 +239,7 @@ func envInt(v string, absent int) int {
 	return n
 }
 
-// or returns the value of v, or absent if v is nil.
+// or returns the value that v points to. If v is nil, it returns absent.
 func or[T any](v *T, absent T) T {
 	if v == nil {
 		return absent

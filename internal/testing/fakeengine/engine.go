@@ -26,7 +26,7 @@ type Options struct {
 	ContextLen int                        // default 4096
 	DP         int                        // default 1
 	OnStep     func(api.Step)             // batch log
-	// if Trap returns a result, that result ends the request before the first token
+	// If Trap returns a result, that result ends the request before the first token.
 	Trap func(r *api.Request) *api.Finish
 }
 

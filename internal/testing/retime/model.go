@@ -27,7 +27,8 @@ const (
 	launchLag = 20_000 // from a call to the start of the launched work; for a graph, from the end of the call
 	returnLag = 20_000 // from the end of the work to the return of a call that waits for it
 	callTime  = 10_000 // duration of a blocking call that has nothing to wait for
-	// an op seems to wait for an op on another stream if that op ended at most this long before the start
+	// An op seems to wait for an op on another stream if the latter ended at most otherLag before the start of the
+	// former.
 	otherLag = 20_000
 	noise    = 3_000 // only delays longer than this need an explanation
 )
@@ -44,7 +45,8 @@ type Model struct {
 	threads []map[trace.TrackID][]*Moment // moments of each thread, by rank
 	main    []trace.TrackID               // thread with the most launches, by rank
 	arrive  []map[int32]*Moment           // by rank and host collective: moment at which the rank arrives
-	// same keys as arrive: moment at which the rank's main thread continues, if that thread waits
+	// leave has the same keys as arrive and holds the moment at which the rank's main thread continues, if that thread
+	// waits.
 	leave []map[int32]*Moment
 }
 
@@ -77,7 +79,8 @@ type Moment struct {
 	Rank, Step int
 	Name       string // name of the call, or the kind of moment
 	Gap        int64  // time since the previous moment of the thread
-	// the moment is the return of a call that waits for the device; Gap is then the minimum duration of the call
+	// Returns is true if the moment is the return of a call that waits for the device. Gap is then the minimum duration
+	// of the call.
 	Returns bool
 
 	at, now int64 // time as recorded, and new time

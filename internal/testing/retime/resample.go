@@ -127,7 +127,7 @@ func (m *Model) resampleDevices(random *rand.Rand) {
 		}
 		return key.String()
 	}
-	// visit the parts in a fixed order, so that the seed determines the window
+	// Visit the parts in a fixed order, so that the seed determines the window.
 	each := func(visit func(rank int, part []*Op)) {
 		for rank := range m.ranks {
 			for step := -1; step < m.Steps; step++ {

@@ -172,7 +172,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 	return h, out, nil
 }
 
-// describe adds the metadata in h and adds the base to the times.
+// describe copies the metadata in h to the file's description, and adds the file's base to the times.
 func (f *File) describe(h *set.Head) {
 	f.Host, f.TraceID, f.Complete = h.Host, h.TraceID, f.Problem == nil && f.Impossible() == 0
 	if h.Merged != nil {

@@ -119,8 +119,8 @@ func (c *counter) lost() (n int64) {
 	return n
 }
 
-// lostLeast is the share of launches without GPU work above which the profiler must have lost records; it equals that
-// of package read.
+// lostLeast is the share of launches without GPU work above which the profiler must have lost records. Package read
+// uses the same share.
 const lostLeast = 0.01
 
 func (c *counter) flow(e *chromejson.Event) {

@@ -21,7 +21,7 @@ const longest = 7 * 24 * 3600 * 1_000_000_000
 type oddness struct {
 	list  []Odd
 	first []int64 // times of the first events, until there are firstTimes of them
-	mid   int64   // median of first: a time that is days away from it is impossible
+	mid   int64   // median of first; a time that is days away from mid is impossible
 }
 
 // firstTimes is the number of events at the start of the file whose median time serves as the reference for impossible
@@ -49,7 +49,7 @@ const (
 	oddLost     = "launches without GPU work"
 )
 
-// Impossible returns the number of anomalies of these kinds in the file. A correct recording has none.
+// Impossible returns the number of anomalies of the impossible kinds in the file. A correct recording has none.
 func (f *File) Impossible() (n int64) {
 	for _, o := range f.Odd {
 		if slices.Contains(impossible, o.Kind) {

@@ -6,8 +6,8 @@ import (
 )
 
 // Steps finds the forward passes of one file from its events. It uses the same rules as the analysis, so that a step
-// has the same number in both. Times are those in the file, without the file's base added. The zero value is ready to
-// use.
+// has the same number in the check and in the analysis. Times are those in the file, without the file's base added. The
+// zero value is ready to use.
 type Steps struct{ trace.Cutter }
 
 // Event adds one event. It ignores all events except annotations.

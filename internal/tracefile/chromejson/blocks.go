@@ -105,7 +105,7 @@ type window struct {
 	base     int64 // offset of buf[0] in the text
 	readErr  error // error that ended the text early
 	gathered []byte
-	own      bool // buf is the buffer gathered, not a block of readAhead
+	own      bool // whether buf is the buffer gathered rather than a block of readAhead
 }
 
 // text returns the unread text of the buffer.

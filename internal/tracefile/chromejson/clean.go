@@ -17,8 +17,8 @@ const (
 // clean writes the JSON value at the start of src as strict JSON. It replaces deviations that the grammar knows (NaN
 // and the like by null, raw control characters and unknown escapes by escapes, broken UTF-8 by U+FFFD) and copies
 // everything else verbatim. In lenient modes it also repairs quotes that older Kineto left unescaped inside strings.
-// clean returns the number of bytes used, or more, or bad. parent is the container of the value; it determines which
-// text may follow the value.
+// clean returns the number of bytes used, or one of the constants more and bad. parent is the container of the value;
+// it determines which text may follow the value.
 func clean(dst, src []byte, m mode, parent container) ([]byte, int) {
 	c := cleaner{src: src, dst: dst, mode: m}
 	c.open = append(c.few[:0], parent)

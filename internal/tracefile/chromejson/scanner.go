@@ -30,10 +30,10 @@ const (
 type Stats struct {
 	Events       int64
 	Bytes        int64 // decompressed bytes read
-	Repaired     int64 // events and metadata values with unescaped quotes repaired
-	Cleaned      int64 // events and metadata values with NaN, control characters, bad UTF-8 or extra commas replaced
+	Repaired     int64 // events and metadata values in which unescaped quotes were repaired
+	Cleaned      int64 // events and metadata values in which NaN, control characters, bad UTF-8 or commas were replaced
 	Skipped      int64 // unreadable metadata, and elements of traceEvents that are not events
-	Unmended     int64 // part of Skipped: no repair was tried, because too much text before them was broken
+	Unmended     int64 // skipped without a repair attempt, because too much text before them was broken
 	SkippedBytes int64
 	FirstSkip    int64 // offset of the first skipped element in the decompressed text; -1: none
 	End          End
@@ -42,7 +42,7 @@ type Stats struct {
 // End describes the end of a text.
 type End struct {
 	Complete bool
-	Reason   string // why the text is not complete
+	Reason   string // reason why the text is incomplete
 	Offset   int64  // end of the last complete element, bytes of decompressed text
 	// Lost counts the unusable bytes after Offset. If Complete is set, these bytes follow the document and are not part
 	// of it.
@@ -58,8 +58,8 @@ type Scanner struct {
 
 	window
 	state    state
-	array    bool  // the document is a bare array of events
-	general  bool  // never use the fast parser; for tests
+	array    bool  // whether the document is a bare array of events
+	general  bool  // whether the fast parser is never used; for tests
 	whole    int64 // end of the last complete element
 	g        grammar
 	shapes   shapes

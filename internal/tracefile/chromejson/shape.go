@@ -49,7 +49,7 @@ type shape struct {
 	line   string                 // text up to the time
 	args   [maxNumbers + 1]string // the line of args, split at its varying numbers
 	n      int                    // number of pieces in args
-	number bool                   // a number follows the last piece
+	number bool                   // whether a number follows the last piece
 	cat    Field                  // positions in the event; all of these lie in line
 	name   Field
 	pid    Field

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Bounds is the set of all shifts (offset and drift) of one clock against another that a set of collectives allows: a
-// convex polygon. In each collective, no rank ends before all ranks have begun. So the shift δ(t) to add to clock b
-// satisfies, at two times:
+// Bounds is the set of all shifts (offset and drift) of one clock against another that a set of collectives allows.
+// These shifts form a convex polygon. In each collective, no rank ends before all ranks have begun. So the shift δ(t)
+// to add to clock b satisfies, at two times:
 //
 //	δ(E_b) ≥ S_a − E_b        b's end is not before a's start
 //	δ(S_b) ≤ E_a − S_b        a's end is not before b's start
@@ -68,7 +68,8 @@ func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	if rooms[widest] < -slack {
 		return nil, false
 	}
-	// end returns the slope at which room falls to 0, on the side of the widest slope that step selects.
+	// end returns the slope at which room falls to 0. step selects the side of the widest slope on which this slope
+	// lies.
 	end := func(step int) float64 {
 		i := widest
 		for i+step >= 0 && i+step < len(slopes) && rooms[i+step] >= 0 {
@@ -147,7 +148,8 @@ func (h hull) edge(i int) float64 { return (h[i+1].y - h[i].y) / (h[i+1].x - h[i
 
 // under returns the intercept at x = 0 of the highest line with this slope that has no point below it.
 func (h hull) under(slope float64) float64 {
-	i, j := 0, len(h)-1 // range of the point before which edges are less steep than slope, and after which they are not
+	// range of the searched point: edges before this point are less steep than slope, and edges after it are not
+	i, j := 0, len(h)-1
 	for i < j {
 		if mid := (i + j) / 2; h.edge(mid) < slope {
 			i = mid + 1

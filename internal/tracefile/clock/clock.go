@@ -32,7 +32,7 @@ type Shift struct {
 	Offset int64   // ns to add at time Since
 	Drift  float64 // growth of the offset, ns per ns; 0 if the window is too short or there is no significant drift
 	Since  int64   // ns on the shifted clock: the middle of the window
-	Spread int64   // ns: half the range of the collectives' offsets; if there are many, 1/20 at each end is left out
+	Spread int64   // ns: half the range of the collectives' offsets; of many offsets, 1/20 at each end is left out
 	// Leave is the time in ns by which one rank may consistently leave later than the other. If the same rank always
 	// arrives last, the spread does not show this time, because the last rank need not wait for a message from the
 	// other host. Leave is the duration of the shorter collectives after all ranks have arrived. If the round-trip time
@@ -121,7 +121,7 @@ func Estimate(ref, other []Event) (Shift, error) {
 }
 
 // Plausible is a cheap first check: it reports whether both ranks have the same collectives and the unshifted clocks
-// are possible for nearly all of these. If it returns false, use Estimate.
+// are possible for nearly all of these collectives. If it returns false, use Estimate.
 func Plausible(ref, other []Event) bool {
 	a, b := byKey(ref), byKey(other)
 	n, broken := 0, 0
@@ -295,7 +295,7 @@ func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
 	s.Offset = median(d) // sorts d
 	cut := n / 20
 	if n < few {
-		cut = 0 // if there are few collectives, the outermost ones count as well
+		cut = 0 // if there are few collectives, the outermost collectives count as well
 	}
 	s.Spread = (d[n-1-cut] - d[cut] + 1) / 2
 	s.Leave = transfer(pairs)

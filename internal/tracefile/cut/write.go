@@ -17,7 +17,7 @@ import (
 // Job describes a cut and its output.
 type Job struct {
 	Window Window
-	Merge  bool             // merge all ranks into one file
+	Merge  bool             // whether to merge all ranks into one file
 	Redact *redact.Redactor // for publication; nil: events are copied unchanged
 }
 

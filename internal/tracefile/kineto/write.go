@@ -69,7 +69,7 @@ type writer struct {
 	t     *trace.Trace
 	err   error
 	buf   []byte
-	first bool // no event has been written yet
+	first bool // whether no event has been written yet
 
 	base   int64      // ns since the epoch: the origin of ts
 	start  int64      // start of the earliest span

@@ -23,7 +23,7 @@
 //
 // # The member "stepscope"
 //
-// It is the last member of the file, see [set.Merged] and [set.Part]:
+// The member "stepscope" is the last member of the file; see [set.Merged] and [set.Part]:
 //
 //	"stepscope": {
 //	  "format": 1,

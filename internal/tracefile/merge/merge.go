@@ -32,7 +32,7 @@ const (
 type Options struct {
 	ProfileID string          // profile id to record in the metadata
 	Level     int             // gzip level, 1 to 9; 0: DefaultLevel or PerfettoLevel
-	Plain     bool            // uncompressed JSON
+	Plain     bool            // whether to write uncompressed JSON
 	Align     Align           // default Auto
 	Missing   []string        // named inputs that do not exist, recorded as lost
 	Meter     *progress.Meter // shows the progress of reading

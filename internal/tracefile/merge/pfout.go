@@ -18,9 +18,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Perfetto merges the set into the file at path as a Perfetto trace, gzipped unless Options.Plain. Each rank is a group
-// of tracks with its CPU threads, GPU streams and counters. Memory does not grow with the input: the records of a rank
-// that exceed 4 MB are sorted in a temporary file in the directory of path.
+// Perfetto merges the set into the file at path as a Perfetto trace, gzipped unless Options.Plain is set. Each rank is
+// a group of tracks with its CPU threads, GPU streams and counters. Memory does not grow with the input: the records of
+// a rank that exceed 4 MB are sorted in a temporary file in the directory of path.
 func Perfetto(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
 	return toFile(ctx, set, path, opt, func(m *merger, ctx context.Context, w io.Writer) error {
 		return m.perfetto(ctx, w, path)

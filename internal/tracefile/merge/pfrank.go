@@ -27,7 +27,7 @@ type pfRank struct {
 	open    map[uint32][]record
 	flows   map[string]uint64 // category of a flow -> hash of the category
 	key     []byte
-	shapes  []*pfShape // by chromejson.Event.Shape, the files one after another; nil: not created yet
+	shapes  []*pfShape // by chromejson.Event.Shape, one file after another; nil: not created yet
 	shape   int        // index of the current file's first shape
 	numbers []byte
 	clamped int64

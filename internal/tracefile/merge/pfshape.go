@@ -9,15 +9,15 @@ import (
 )
 
 // pfShape is the part that many slices of a file have in common: everything except the times and a few numbers in args.
-// For a slice of a known shape, only the times and these numbers are stored until the slice is written. Only they are
-// encoded anew in the slice's packet.
+// For a slice of a known shape, only the times and these numbers are stored until the slice is written. Only the times
+// and these numbers are encoded anew in the slice's packet.
 type pfShape struct {
 	name, cat []byte // as in the file
 	text      []byte // args of the first slice
 	holes     []hole // positions of the varying numbers
 	event     pftrace.Event
 	args      pftrace.Args
-	odd       bool // the shape is unusable: its numbers cannot be distinguished
+	odd       bool // whether the shape is unusable because its numbers cannot be distinguished
 }
 
 // hole is a varying number at text[lo:hi] of a shape, which is argument number arg.

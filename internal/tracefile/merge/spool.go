@@ -206,7 +206,7 @@ func (s *spool) each(ctx context.Context, do func(*record) error) error {
 
 // runReader reads one run from the temporary file.
 type runReader struct {
-	n   int // number of the run; of equal records, the one of the earlier run goes first
+	n   int // number of the run; of equal records, the record of the earlier run goes first
 	r   *bufio.Reader
 	buf []byte
 	rec record

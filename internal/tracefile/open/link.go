@@ -44,7 +44,7 @@ func marshal(v any) ([]byte, error) {
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// link is the address that opens Perfetto so that it waits for a trace.
+// link is the address at which Perfetto opens and waits for a trace.
 type link struct {
 	url     string
 	origin  string // scheme and host of Perfetto, the only accepted sender and receiver of messages

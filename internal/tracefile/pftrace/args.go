@@ -81,8 +81,8 @@ func (a *Args) String(name, v []byte) {
 }
 
 // JSON adds a value as JSON text, usually an array or object, which readers unfold into name.key and name[0]. Readers
-// show nothing for an empty array or object, and a value that is only null crashes trace_processor (InsertLeaf, since
-// v52 at the latest, in src/trace_processor/util/json_args.cc), so JSON adds such values as strings.
+// show nothing for an empty array or object. A value that is only null has crashed trace_processor since v52 at the
+// latest (InsertLeaf in src/trace_processor/util/json_args.cc). So JSON adds such values as strings.
 func (a *Args) JSON(name, v []byte) {
 	kind := argJSON
 	switch v = bytes.TrimSpace(v); string(v) {

@@ -20,7 +20,7 @@ type Event struct {
 
 	// Flows are ids of arrows: arrows connect all events with the same flow id in order of time. Ids are global to the
 	// trace. EndFlows lists the ids that end with this event, so that later events may reuse them. Readers ignore an id
-	// in EndFlows that no earlier event has. If ids are unique, use Flows for both ends of an arrow: that connects two
+	// in EndFlows that no earlier event has. If ids are unique, use Flows for both ends of an arrow: Flows connects two
 	// events even if clock errors put them in the wrong order.
 	Flows    []uint64
 	EndFlows []uint64

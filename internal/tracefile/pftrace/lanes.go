@@ -55,7 +55,7 @@ func (l *lane) take(start, end int64) bool {
 	for n > 0 && l.open[n-1] <= start {
 		n--
 	}
-	// This also rejects a slice that starts at the same time as the latest slice but is longer.
+	// This condition also rejects a slice that begins at the same time as the latest slice but is longer.
 	if n > 0 && l.open[n-1] < end || n == maxDepth {
 		return false
 	}

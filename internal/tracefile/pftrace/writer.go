@@ -25,11 +25,11 @@ type Writer struct {
 
 	out []byte // packets not yet written to w
 	pkt []byte // TracePacket under construction
-	msg []byte // its TrackEvent or TrackDescriptor
+	msg []byte // TrackEvent or TrackDescriptor of the packet
 	sub []byte // a message nested in msg
 
 	in      intern
-	cleared bool // the next packet starts a new generation of interned strings
+	cleared bool // whether the next packet starts a new generation of interned strings
 }
 
 // NewWriter returns a Writer to w. Its output is buffered; call Flush at the end.

@@ -52,7 +52,8 @@ func newBuilder() *builder {
 	}
 }
 
-// categories maps an event's cat to its category. It has Kineto's current spellings and those used before 2022.
+// categories maps an event's cat to its category. The map has Kineto's current spellings and the spellings used before
+// 2022.
 var categories = map[string]trace.Category{
 	"cpu_op": trace.CPUOp, "Operator": trace.CPUOp, "user_annotation": trace.UserAnnotation,
 	"gpu_user_annotation": trace.GPUAnnotation, "python_function": trace.PythonFunction,

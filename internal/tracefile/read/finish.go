@@ -31,8 +31,8 @@ func (b *builder) mainDevice() int32 {
 	return best
 }
 
-// busyDevices counts the devices with at least a tenth as many GPU ops as the busiest device. A device with fewer is
-// one that a rank only touches.
+// busyDevices counts the devices with at least a tenth as many GPU ops as the busiest device. A rank merely touches a
+// device with fewer ops.
 func (b *builder) busyDevices() (n int) {
 	ops, most := b.devices(), 0
 	for _, k := range ops {

@@ -23,8 +23,8 @@ import (
 // Options control reading.
 type Options struct {
 	Meter *progress.Meter
-	// Nsys controls the reading of Nsight Systems exports. Export makes an export of a report and returns its path; nil
-	// means that reports cannot be read. ReadFile calls done after it has read the export.
+	// Nsys controls the reading of Nsight Systems exports. Export makes an export of a report and returns the path of
+	// the export. If Export is nil, reports cannot be read. ReadFile calls done after it has read the export.
 	Nsys   nsysdb.Options
 	Export func(ctx context.Context, report string) (export string, done func(), err error)
 }
@@ -56,8 +56,9 @@ func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []F
 }
 
 // Each is ReadSet for callers that need only the traces of one rank at a time. take receives the traces of the files at
-// index i of [set.Set.ByRank]. take is called in any order, and concurrently for several ranks. The ranks of Nsight
-// Systems reports keep their numbers from the reports, so the caller must pass all of them through one Places.
+// index i of [set.Set.ByRank]. The calls of take come in any order, and calls for several ranks are concurrent. The
+// ranks of Nsight Systems reports keep their numbers from the reports, so the caller must pass all of them through one
+// Places.
 func Each(ctx context.Context, set set.Set, opt Options, take func(i int, ts []*trace.Trace)) ([]Failure, error) {
 	var mu sync.Mutex
 	var failures []Failure
@@ -109,8 +110,8 @@ func Rank(ctx context.Context, files []set.File, byStage bool, opt Options) (all
 	return all, failures
 }
 
-// ReadFile reads one file. Of a truncated or partly broken file it returns the readable part, with notes. An error
-// means that no part was readable.
+// ReadFile reads one file. If the file is truncated or partly broken, ReadFile returns the readable part, with notes.
+// An error means that no part was readable.
 func ReadFile(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	if trace.IsReport(f.Path) || sqlitefile.Is(f.Path) {
 		return readNsys(ctx, f, opt)

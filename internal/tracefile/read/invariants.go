@@ -56,12 +56,12 @@ func checkInvariants(t *trace.Trace) {
 // ids holds the API calls of a track so far.
 type ids struct {
 	calls []int // indices of spans
-	next  int   // the first call that is not earlier than the latest one by setBackLeast
+	next  int   // first call that began less than setBackLeast before the latest call
 	high  int   // the span with the highest correlation id before next, + 1
 }
 
-// highest adds the call of a span. It returns how much earlier a call with a higher correlation id began; 0 if none began
-// earlier by setBackLeast.
+// highest adds the call of a span. If a call with a higher correlation id began earlier by at least setBackLeast,
+// highest returns the difference between the start times. Otherwise it returns 0.
 func (c *ids) highest(t *trace.Trace, i int) int64 {
 	s := &t.Spans[i]
 	for ; c.next < len(c.calls) && s.Start-t.Spans[c.calls[c.next]].Start > setBackLeast; c.next++ {

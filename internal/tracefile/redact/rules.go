@@ -57,7 +57,7 @@ func form(pattern string, k kind) func(*Redactor, string) string {
 	}
 }
 
-// hidden replaces any text but "".
+// hidden replaces any text except "".
 func (r *Redactor) hidden(k kind, s string) string {
 	if s == "" {
 		return s

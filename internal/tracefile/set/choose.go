@@ -134,7 +134,7 @@ func newestBelow(found []below, id string) int {
 	return 0
 }
 
-// hint adds to the error about directories without traces where traces were found nearby.
+// hint extends the error about directories without traces: it names nearby directories in which traces were found.
 func hint(err error, dirs []string, found []below) error {
 	const most = 3
 	var list []string
@@ -155,7 +155,7 @@ func hint(err error, dirs []string, found []below) error {
 	return fmt.Errorf("%w; subdirectories have some: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
 }
 
-// names lists all directories of found except the one at index but.
+// names lists all directories of found except the directory at index but.
 func names(found []below, but int) string {
 	const most = 4
 	var list []string

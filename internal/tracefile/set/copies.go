@@ -11,9 +11,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// dropCopies removes a file that is byte for byte equal to the file of another rank of the same replica, and adds a
-// note about it. It does so only if the files name a rank in distributedInfo. Of the two it keeps the file whose name
-// agrees with that rank.
+// dropCopies finds pairs of byte-identical files that name different ranks of the same replica. It drops one file of
+// each pair and adds a note about the dropped file. It keeps the file whose name agrees with the rank in
+// distributedInfo, and leaves pairs without distributedInfo unchanged.
 func (w *window) dropCopies() {
 	bySize := map[int64][]int{}
 	for i, f := range w.Files {
@@ -31,7 +31,7 @@ func (w *window) dropCopies() {
 				}
 				world := ReadHead(w.Files[j], nil).World
 				if !world.Known || w.Files[i].Name.Rank.DP != w.Files[j].Name.Rank.DP {
-					continue // replicas may each have a world of their own
+					continue // each replica may have a separate world
 				}
 				of, copied := i, j
 				if world.Rank == w.Files[j].Name.Rank.TP {

@@ -25,8 +25,8 @@ type Head struct {
 	Info    json.RawMessage // distributedInfo, verbatim
 	World   trace.World
 	Merged  *Merged  // metadata of a merged file
-	Labels  bool     // pids have rank labels, so the file is a merged one regardless of its name
-	Problem *Problem // why the file cannot be read; nil: it can
+	Labels  bool     // whether pids have rank labels; the file is then a merged file regardless of its name
+	Problem *Problem // reason why the file cannot be read; nil: the file is readable
 }
 
 // Member is one top-level member of a trace. Value is JSON text.

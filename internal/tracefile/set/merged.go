@@ -180,7 +180,7 @@ func FindMissing(set Set, heads []*Head) []Missing {
 	return out
 }
 
-// OutputName returns SGLang's name for a merged trace. An id with a prefix keeps it, because the outputs of two windows
+// OutputName returns SGLang's name for a merged trace. A prefix of the id is kept, because the outputs of two windows
 // must not have the same name.
 func OutputName(id, suffix string) string {
 	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)

@@ -22,7 +22,7 @@ import (
 type File struct {
 	Path  string
 	Name  trace.FileName
-	Named bool // the file's name gives the rank
+	Named bool // whether the file's name gives the rank
 	Size  int64
 }
 
@@ -40,7 +40,7 @@ var ErrNone = errors.New("no trace files found")
 // Find returns the sets in the given files and directories, newest window first. It does not search subdirectories. A
 // file given by path is accepted regardless of its name. In a directory Find omits merged files, which duplicate the
 // files of the ranks, and CUDA graph captures, which do not belong to a window. It adds a note about each omitted file.
-// Of a report and its export, Find takes the newer file.
+// If both a report and its export exist, Find takes the newer of the two files.
 func Find(paths []string) ([]Set, error) {
 	var found []dated
 	var notes []trace.Note
@@ -86,7 +86,7 @@ func Find(paths []string) ([]Set, error) {
 type dated struct {
 	File
 	mod   int64
-	given bool // the file was given by name, not found in a directory
+	given bool // whether the file was given by name rather than found in a directory
 }
 
 func newDated(path string, st fs.FileInfo) dated {
@@ -139,7 +139,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 		}
 	}
 	if len(found) == 0 && len(entries) > 0 {
-		// If there are only merged files, the user means these.
+		// If there are only merged files, the user wants these merged files.
 		for i := len(notes) - 1; i >= 0; i-- {
 			if notes[i].Kind == trace.NoteMergedFile {
 				st, err := os.Stat(notes[i].Source)

@@ -76,7 +76,7 @@ type window struct {
 	Set
 	begin int64 // ns since the epoch; 0: not known
 	mod   int64
-	timed bool // the id of the window is its start time
+	timed bool // whether the id of the window is its start time
 }
 
 func (w *window) add(f dated, begin int64) {

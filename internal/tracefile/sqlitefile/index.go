@@ -11,8 +11,8 @@ import (
 const mostKeys = 2 << 20
 
 // Index creates the index of a CREATE INDEX statement over one column of a table with an INTEGER PRIMARY KEY. The
-// column holds integers, or texts in byte order. WHERE column IS NOT NULL leaves NULLs out. After Index, no rows can be
-// added to any table.
+// column holds integers, or texts in byte order. The clause WHERE column IS NOT NULL leaves NULLs out of the index.
+// After Index, no rows can be added to any table.
 //
 // The keys are read from the written rows, so they take no memory while rows are added. If there are more than mostKeys
 // keys, the table is read several times, each time for one range of keys. Reading is so fast that temporary files would
@@ -68,7 +68,7 @@ type indexer struct {
 	name     string
 	table    Table
 	want     []string // the names of the indexed column and the rowid column
-	partial  bool     // without NULLs
+	partial  bool     // whether the index leaves out NULLs
 	tree     tree
 	rows     int64
 	distinct int64

@@ -171,7 +171,7 @@ type scanner struct {
 	chained int64  // number of overflow pages read
 }
 
-// pages decodes the leaves. It reads leaves that are adjacent in the file together.
+// pages decodes the leaves. It reads leaves that are adjacent in the file with one read.
 func (s *scanner) pages(leaves []uint32) error {
 	f := s.t.file
 	most := max(1, readAhead/f.page)

@@ -73,7 +73,7 @@ type Appender struct {
 }
 
 // Table creates the table of a CREATE TABLE statement. The table must have rowids and no UNIQUE constraints, because
-// those would need an index.
+// such constraints would need an index.
 func (w *Writer) Table(sql string) (*Appender, error) {
 	words := lex(sql)
 	if len(words) < 3 || words[1].text != "TABLE" {
@@ -107,8 +107,8 @@ func Int(n int64) Value { return Value{kind: integer, n: n} }
 // Text returns a UTF-8 text value.
 func Text(s string) Value { return Value{kind: text, text: s} }
 
-// Add adds a row. The new row's rowid is the last row's rowid plus 1. If the table has a rowid column, its value must
-// be that rowid.
+// Add adds a row. The new row's rowid is the last row's rowid plus 1. If the table has a rowid column, the value of
+// that column must be the new row's rowid.
 func (t *Appender) Add(values ...Value) error {
 	if len(values) != len(t.columns) {
 		panic(fmt.Sprintf("%d values for the %d columns of %s", len(values), len(t.columns), t.name))

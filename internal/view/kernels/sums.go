@@ -60,7 +60,7 @@ const (
 // merged is a node that one or both captures have.
 type merged struct {
 	name         string // name in both captures
-	a, b         int32  // index in each capture's tree; -1: absent
+	a, b         int32  // the larger of the totals in both captures, per step
 	total, other int64
 	count        int64
 	weight       float64 // the larger total of both, per step

@@ -112,7 +112,7 @@ func kernelRow(k *result.KernelRow) Row {
 	return r
 }
 
-// nodeRows sums up the nodes of each name, except kernels. In recursive calls, time counts once.
+// nodeRows sums up the nodes of each name, except kernels. The time of recursive calls counts once.
 func (w *Work) nodeRows(q Query) []Row {
 	t := w.tree(q.By)
 	s := w.sum(t, q)

@@ -233,8 +233,8 @@ const (
 	NoOp        = "(in none)"
 )
 
-// layer returns the node of a module's range. The path to it consists of the layer and the enclosing modules within
-// that layer, outermost first.
+// layer returns the node of a module's range. The path to the node consists of the layer and the modules within the
+// layer that enclose the range, outermost first.
 func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
 	if at < 0 {
 		return t.below(0, NoLayer)

@@ -36,7 +36,7 @@ type Options struct {
 	// Record records the given number of forward steps of all targets as a run, and returns the id of the run. If ctx
 	// ends, Record stops all profilers and returns early. nil: recording is not possible.
 	Record func(ctx context.Context, steps int, say *progress.Console, p *torch.Progress) (run string, err error)
-	// Watched is the sampling interval of another component, if one follows the servers and passes in their samples.
+	// Watched is the sampling interval of another component that follows the servers and passes their samples to Live.
 	// Targets is then empty. 0: there is no such component.
 	Watched time.Duration
 }
@@ -171,7 +171,7 @@ func (l *Live) tell(s *server, x *Sample) {
 
 // keep is like tell, but the caller holds the lock.
 func (l *Live) keep(s *server, x *Sample) {
-	// If samples arrive more often than once per every, keep one sample per second, and the latest one.
+	// If samples arrive more often than once in the duration every, keep one sample per second, and the latest sample.
 	if n := len(s.samples); l.every < every && n > 1 && s.samples[n-1].At-s.samples[n-2].At < every.Milliseconds() {
 		s.samples = s.samples[:n-1]
 	}

@@ -47,8 +47,9 @@ type Views struct {
 // mostOpened is the number of runs kept in memory: the run shown, and the runs with which it is compared.
 const mostOpened = 3
 
-// Answers returns the handlers, by path below /api/. All take the parameters run (id of the run) and rep (number of the
-// repetition, from 0; by default the last), in addition to parameters of their own.
+// Answers returns the handlers, by path below /api/. All handlers take the parameters run and rep, in addition to their
+// own parameters. run is the id of the run. rep is the number of the repetition, counted from 0; the default is the
+// last repetition.
 func (v *Views) Answers() map[string]func(*http.Request) (any, error) {
 	return map[string]func(*http.Request) (any, error){
 		"load": v.page, "load/runs": v.list, "load/timeline": v.timeline, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/step": v.step, "load/compare": v.compare,
@@ -172,8 +173,8 @@ func (r *rep) summary() *bench.Summary {
 	return s
 }
 
-// number parses a parameter with a value in [0, below). If the parameter is missing, number returns absent, unless
-// absent is negative: the parameter is then required.
+// number parses a parameter with a value in [0, below). If the parameter is missing, number returns absent. If absent
+// is negative, the parameter is required.
 func number(r *http.Request, name string, absent, below int64) (int64, error) {
 	text := r.FormValue(name)
 	if text == "" && absent >= 0 {

@@ -159,7 +159,7 @@ type Moment struct {
 	At   int64  `json:"at"` // in the run's time
 }
 
-// Waited is a TTFT or a time between two events, and its parts.
+// Waited is a TTFT or the time between two events, together with the parts of that time.
 type Waited struct {
 	Event int               `json:"event"` // index, among the events with text, of the event that ended the wait
 	At    int64             `json:"at"`    // arrival of the event

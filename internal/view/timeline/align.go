@@ -31,9 +31,9 @@ type Alignment struct {
 	Known []bool  `json:"known"`
 }
 
-// Align aligns ranks by a step in the capture's numbering, or by the collective with the last arrival nearest to the
-// wall clock time at. Ranks that do not take part in that collective are aligned by the nearest collective in which
-// they take part.
+// Align aligns ranks by a step in the capture's numbering, or by a collective. The chosen collective is the one whose
+// last arrival is nearest to at, which is a wall clock time. Ranks that do not take part in that collective are aligned
+// by the nearest collective in which they take part.
 func (t *Timeline) Align(by string, step int, at int64) (*Alignment, error) {
 	a := &Alignment{By: by, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}
 	switch by {

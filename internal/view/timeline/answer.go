@@ -29,8 +29,8 @@ type Head struct {
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
 	// tiles.
 	Levels []int `json:"levels"`
-	// The fields below describe an exported page: whether it has alignments by collectives, and for how many steps,
-	// from the first on, it has sums.
+	// The fields below describe an exported page: whether the page has alignments by collectives, and the number of
+	// steps, counted from the first step, that have sums.
 	Collectives bool `json:"collectives"`
 	Summed      int  `json:"summed"`
 }

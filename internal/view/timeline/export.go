@@ -30,12 +30,12 @@ type Exported struct {
 	Drawn  int  // number of spans drawn individually; other spans appear only in strips
 	Told   int  // number of spans with details
 	Summed int  // number of steps with sums, from the first on
-	Met    bool // alignments by collectives are included
+	Met    bool // whether alignments by collectives are included
 }
 
-// tileShare is the share of a pack for tiles, meetShare the share of the remaining space for alignments, and sumShare
-// the share of the space that then remains for sums. mostTiles is the maximum number of tiles per level that the page
-// can hold.
+// tileShare is the share of a pack that tiles may take. meetShare is the share of the remaining space that alignments
+// may take. sumShare is the share of the space left after the alignments that sums may take. mostTiles is the maximum
+// number of tiles per level that the page can hold.
 const (
 	tileShare   = 0.6
 	meetShare   = 0.2

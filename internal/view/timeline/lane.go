@@ -145,7 +145,7 @@ func (l *lane) before(at int64) int {
 	return from
 }
 
-// coveredTo returns the time up to at that spans cover. i is the number of spans that begin before at.
+// coveredTo returns how much of the time before at is covered by spans. i is the number of spans that begin before at.
 func (l *lane) coveredTo(at int64, i int) (sum int64) {
 	if i == 0 {
 		return 0
@@ -158,7 +158,8 @@ func (l *lane) coveredTo(at int64, i int) (sum int64) {
 	return sum + min(l.end[i-1], at) - l.start[i-1]
 }
 
-// waitedTo returns the part of that time spent waiting for other ranks.
+// waitedTo returns how much of the time before at spans spent waiting for other ranks. i is the number of spans that
+// begin before at.
 func (l *lane) waitedTo(at int64, i int) (sum int64) {
 	if i == 0 || l.wait == nil {
 		return 0

@@ -72,7 +72,7 @@ func (t *Timeline) Names(block int) []string {
 	return append([]string{}, t.names.label[from:min(from+nameBlock, len(t.names.label))]...)
 }
 
-// like reports for each name whether it contains text, ignoring case, and returns the number of these names.
+// like reports for each name whether it contains text, ignoring case, and returns the number of names that do.
 func (n *names) like(text string) (is []bool, some int) {
 	is = make([]bool, len(n.full))
 	text = strings.ToLower(text)

@@ -19,7 +19,7 @@ type Ribbon struct {
 	Ranks  int    `json:"ranks"`
 	Wait   int64  `json:"wait_ns"` // summed over ranks
 	// Arrivals are the sorted arrivals of all ranks, or an even sample of mostArrivals. They show how many ranks wait
-	// at a time.
+	// at any time.
 	Arrivals []int64 `json:"arrivals_ns"`
 }
 

@@ -132,7 +132,7 @@ type part struct {
 }
 
 // parts divides a track into rows. Annotations that are mirrored on GPU tracks get a separate row because they are not
-// work, and Python frames because they would push the rest of a thread out of view.
+// work. Python frames get a separate row because they would push the rest of a thread out of view.
 func (r *rank) parts(track trace.TrackID) []part {
 	isRange := func(c trace.Category) bool { return c == trace.GPUAnnotation }
 	isFrame := func(c trace.Category) bool { return c == trace.PythonFunction }

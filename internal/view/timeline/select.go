@@ -38,7 +38,7 @@ type Selected struct {
 	Wait     int64  `json:"wait_ns"` // wait in a collective until the last rank arrived
 	Last     int    `json:"last"`    // the last rank to arrive; -1: not a collective, or unknown
 	// For GPU work, Launch is the call that started it. For a call, Launches is the number of ops that it started, and
-	// Launched lists the first MostLaunched of these.
+	// Launched lists the first MostLaunched of these ops.
 	Launch   *Link  `json:"launch"`
 	Delay    int64  `json:"delay_ns"` // from launch end to device start; negative: started before the call returned
 	Launched []Link `json:"launched"`
@@ -127,7 +127,7 @@ func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	return &link, nil
 }
 
-// has returns an error if there is no such span.
+// has returns an error if rank and span do not identify a span of the timeline.
 func (t *Timeline) has(rank int, span int32) error {
 	if rank < 0 || rank >= len(t.ranks) || span < 0 || int(span) >= len(t.ranks[rank].t.Spans) {
 		return fmt.Errorf("there is no span %d of rank %d", span, rank)

@@ -59,8 +59,8 @@ func (t *Timeline) replicas() []Replica {
 	return out
 }
 
-// nameOf returns the name of a replica. This is the data-parallel rank of its ranks, if no rank of another replica has
-// the same one; otherwise it is the list of its ranks.
+// nameOf returns the name of a replica. The name is the data-parallel rank of the replica's ranks, if no rank of
+// another replica has the same data-parallel rank. Otherwise the name is the list of the replica's ranks.
 func (t *Timeline) nameOf(ranks []int) string {
 	first, last := t.ranks[ranks[0]], t.ranks[ranks[len(ranks)-1]]
 	dp := first.Source.Rank.DP

@@ -8,8 +8,8 @@ import (
 // Columns is the number of pixel columns in a tile.
 const Columns = 512
 
-// Place identifies a tile: Columns columns of a lane, each 2^Level ns wide, of which the first is column Index·Columns.
-// If Stretched is set, times are on the stretched axis; see stretch.go.
+// Place identifies a tile, which consists of Columns columns of a lane. Each column is 2^Level ns wide. The first
+// column has the number Index·Columns. If Stretched is set, times are on the stretched axis; see stretch.go.
 type Place struct {
 	Lane      int
 	Index     int32
@@ -37,13 +37,13 @@ const (
 // Tile is the picture of a lane in Columns columns.
 type Tile struct {
 	Place
-	Empty bool // no span overlaps the tile
+	Empty bool // whether no span overlaps the tile
 	// For each column, Class is the class of the longest span that overlaps the column, or 0. Covered is the part of
 	// the column that spans cover. Waited is the part in which collectives waited for other ranks. Both parts are in
 	// 255ths, rounded up.
 	Class, Covered, Waited [Columns]uint8
 	// Spans are the spans that are at least minColumns wide, in time order. Whole means that no other span overlaps the
-	// tile, so that finer tiles show nothing more. It is never set on the stretched axis.
+	// tile, so that finer tiles show nothing more. Whole is never set on the stretched axis.
 	Spans []Piece
 	Whole bool
 }
@@ -77,8 +77,8 @@ func (t *Timeline) Tile(p Place) *Tile {
 const crowd = 4
 
 // keepCoarse draws and keeps all tiles with many spans per column. There are few such tiles, but their spans are seldom
-// in the processor's cache, so that drawing one takes a hundred µs. Finer tiles take about 10 µs each and are drawn on
-// request.
+// in the processor's cache, so drawing such a tile takes a hundred µs. Finer tiles take about 10 µs each and are drawn
+// on request.
 func (t *Timeline) keepCoarse() {
 	made := make([][]*Tile, len(t.lanes))
 	each(len(t.lanes), func(at int) {
@@ -163,8 +163,8 @@ func (t *Timeline) draw(p Place) *Tile {
 	return d.t
 }
 
-// same returns the number of equal columns from column c on, which begins at moment at. Equal columns all lie in span
-// i-1, and either all or none of them in the waiting of that span; or all of them lie in the gap before span i.
+// same returns the number of equal columns from column c on, which begins at moment at. Equal columns lie either all in
+// the gap before span i or all in span i-1. Within span i-1, the waiting time contains either all of them or none.
 func (d *drawing) same(c int, at int64, i int) int {
 	l := d.l
 	to := int64(math.MaxInt64 >> 1)
@@ -213,8 +213,8 @@ type drawing struct {
 }
 
 // add adds span k, which overlaps the tile, to the pieces of the tile if the span is wide enough. draw calls add, in
-// order, for every span that may be: a wide span is the longest in each column that it covers completely, or it is at
-// an edge of the tile.
+// order, for every span that may be wide enough. A wide span is the longest span in each column that it covers
+// completely, or it lies at an edge of the tile.
 func (d *drawing) add(k int32) {
 	if d.last == k+1 {
 		return

@@ -1,5 +1,4 @@
-// Command build measures the cost of the first build, with an empty cache. It divides the cost by the origin of the
-// code.
+// Command build measures the cost of the first build, with an empty cache. It reports the cost by origin of the code.
 package main
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
-// most is the maximum time to compile third-party packages, as a fraction of the time to compile the packages of the
+// most is the maximum time to compile third-party packages. It is a fraction of the time to compile the packages of the
 // standard library that the program uses. The program's own packages are not limited, because their number grows with
 // the program.
 const most = 0.5
@@ -33,7 +32,7 @@ func main() {
 	}
 }
 
-// action is an action of the go command, as written by -debug-actiongraph. Times are ns.
+// action is an action of the go command, as written by -debug-actiongraph. Times are in ns.
 type action struct {
 	Mode, Package            string
 	CmdReal, CmdUser, CmdSys time.Duration

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/scripts/bench/limits"
 )
 
-// machine runs loops on n cores that are as fast as any program on this machine can be.
+// machine runs loops on n cores. No program on this machine can be faster than these loops.
 type machine struct {
 	n      int
 	stream []byte // larger than any cache
@@ -21,14 +21,14 @@ type machine struct {
 
 func newMachine(n int) *machine {
 	m := &machine{n: n, stream: must(unix.Mmap(-1, 0, 256<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))}
-	_ = unix.Madvise(m.stream, unix.MADV_HUGEPAGE) // like the weights
+	_ = unix.Madvise(m.stream, unix.MADV_HUGEPAGE) // as for the weights
 	for i := range m.stream {
-		m.stream[i] = byte(i) // otherwise all pages would be the same zero page
+		m.stream[i] = byte(i) // if nothing were written, all pages would be the same zero page
 	}
 	return m
 }
 
-// cores runs f for each part, on n goroutines.
+// cores calls f for each part and distributes the calls over n goroutines.
 func cores(n, parts int, f func(part int)) {
 	var next atomic.Int64
 	work := func() {
@@ -48,8 +48,8 @@ func cores(n, parts int, f func(part int)) {
 	g.Wait()
 }
 
-// compute returns a job that does flops floating-point operations on registers. It uses the instructions that matrix
-// products of this format use at this level.
+// compute returns a job that performs the given number of floating-point operations on registers. It uses the
+// instructions that matrix products of this format use at this level.
 func (m *machine) compute(f tensor.Format, flops float64) job {
 	loop, each := limits.Arithmetic(tensor.Current(), f)
 	parts := 16 * m.n

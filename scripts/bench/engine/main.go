@@ -1,8 +1,8 @@
 //go:build linux && amd64 && !noasm
 
 // Command engine measures the engine on a Llama shape of 191 M parameters, in bf16. Each line compares the engine with
-// the machine's limit or with another reference, and its figure is a fraction of that. The two measurements of a line
-// run alternately.
+// the machine's limit or with another reference. The line's figure is a fraction of that limit or reference. The two
+// measurements of a line run alternately.
 //
 // See scripts/bench/engine.sh.
 package main
@@ -49,7 +49,7 @@ func main() {
 	t.judge()
 }
 
-// judge prints for each line with a goal whether it is met.
+// judge prints, for each line that has a goal, whether the goal is met.
 func (t *table) judge() {
 	fmt.Println()
 	for _, g := range t.goals {
@@ -94,7 +94,7 @@ func (t *table) measure(cfg *model.Config, m *machine) {
 	s.close()
 }
 
-// line compares a job with a reference job. It also has the number of units of work that each of the two does.
+// line compares a job with a reference job. It also has the number of units of work in each of the two jobs.
 type line struct {
 	what, unit string
 	done       float64

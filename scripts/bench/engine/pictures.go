@@ -9,9 +9,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// pictures measures two other operations of diffusion, in float32, and compares each with a matrix product of similar
-// shape. The operations are a convolution of 3×3 over 64×64 pixels of 128 channels, and attention of 1056 rows over all
-// rows with 12 heads of 64.
+// pictures measures two further operations of diffusion in float32. It compares each operation with a matrix product of
+// similar shape. The operations are a convolution of 3×3 over 64×64 pixels of 128 channels, and attention of 1056 rows
+// over all rows with 12 heads of 64.
 func (t *table) pictures(workers int) {
 	d := device.New(device.Options{Workers: workers})
 	defer d.Close()

@@ -40,16 +40,16 @@ func (p *product) run(workers int) job {
 }
 
 // kernels measures matrix products on one core, for all levels and formats and several batch sizes. The limit for a
-// product is the time for the arithmetic alone or the time for reading the weights alone, whichever is longer.
+// product is the longer of two times: the time for the arithmetic alone and the time for reading the weights alone.
 func (t *table) kernels(m *machine) {
 	for l := tensor.Best(); l > tensor.Generic; l-- {
 		if l == tensor.AVX512 && tensor.Best() == tensor.AVX512BF16 {
-			continue // the kernels are the same as those of the other level
+			continue // this level has the same kernels as the other level
 		}
 		tensor.Use(l)
 		for _, f := range []tensor.Format{tensor.F32, tensor.BF16, tensor.BF16Dot} {
 			if f == tensor.BF16Dot && l != tensor.AVX512BF16 {
-				continue // the arithmetic is that of BF16, on rounded activations
+				continue // the arithmetic is the same as for BF16, on rounded activations
 			}
 			for _, n := range []int{1, 6, 12, 32, 128, 512} {
 				const cols = 4096

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// job does a piece of work and returns the time that it took.
+// job performs a piece of work and returns the time that the work took.
 type job func() time.Duration
 
 // timed returns a job that runs f and measures its duration.
@@ -24,15 +24,15 @@ func timed(f func()) job {
 	}
 }
 
-// pairs holds the times, in ns, of two jobs that ran alternately.
+// pairs holds the times, in ns, of two jobs that were run alternately.
 type pairs struct{ a, b []float64 }
 
 // fewest is the minimum number of undisturbed (clean) pairs from which a median is taken.
 const fewest = 5
 
 // alternate runs pairs of the jobs a and b, whose order changes from pair to pair. It returns the times of all pairs
-// and those of the clean pairs. It runs for the budget, and longer if there are fewer than fewest clean pairs, but at
-// most for three times the budget.
+// and the times of the clean pairs. It runs for the budget. If there are then fewer than fewest clean pairs, it
+// continues, but at most until three times the budget.
 func alternate(cores int, budget time.Duration, a, b job) (all, clean pairs) {
 	a()
 	b()
@@ -58,7 +58,8 @@ func (p *pairs) add(a, b time.Duration) {
 	p.a, p.b = append(p.a, float64(a)), append(p.b, float64(b))
 }
 
-// ratio returns the median of a/b over the pairs. Noise that lasts longer than a pair affects both jobs and so cancels.
+// ratio returns the median of a/b over the pairs. Noise that lasts longer than a pair affects both jobs and therefore
+// cancels out.
 func (p pairs) ratio() float64 {
 	r := make([]float64, len(p.a))
 	for i := range r {
@@ -67,8 +68,8 @@ func (p pairs) ratio() float64 {
 	return metric.Median(r)
 }
 
-// used is the time for which threads of this process ran on a core and the time for which they waited for one, as
-// counted by Linux. It is zero on other systems.
+// used contains two times as counted by Linux: the time for which threads of this process ran on a core, and the time
+// for which they waited for a core. It is zero on other systems.
 type used struct {
 	ran    time.Duration // on a core
 	waited time.Duration // ready to run, without a core
@@ -88,9 +89,9 @@ func usage() used {
 	return u
 }
 
-// clean reports whether the last d was undisturbed: the process computed on the given number of cores nearly all of the
-// time, or at least did not wait for a core. The waiting time alone is not sufficient, because a delay of some threads
-// of this process does not delay the work.
+// clean reports whether a measurement of duration d was undisturbed. In an undisturbed measurement, the process
+// computed on the given number of cores nearly all of the time, or at least did not wait for a core. The waiting time
+// alone is not sufficient, because a delay of some threads of this process does not delay the work.
 func (u used) clean(cores int, d time.Duration) bool {
 	now := usage()
 	short := time.Duration(cores)*d - (now.ran - u.ran)

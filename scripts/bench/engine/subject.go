@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// shape is a Llama of 191 M parameters. Decoding a token reads 159 M of them.
+// shape is a Llama of 191 M parameters. Decoding a token reads 159 M of these parameters.
 const shape = `{
 	"architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 1024, "num_hidden_layers": 8,
 	"num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "max_position_embeddings": 4096,
@@ -34,7 +34,7 @@ var options = model.Options{
 	Format: tensor.BF16Dot, NumBlocks: kvBlocks, MaxTokens: many * (before + window), MaxSeqs: many, GraphSizes: []int{1, many},
 }
 
-// subject is the model on a device. The calling goroutine runs it in the way in which the engine runs a rank.
+// subject is the model on a device. The calling goroutine runs the subject in the same way as the engine runs a rank.
 type subject struct {
 	dev *device.Device
 	run *model.Runner
@@ -56,7 +56,7 @@ func (s *subject) close() {
 	check(s.dev.Close())
 }
 
-// step runs a batch of seqs sequences with tokens new tokens each, at position start.
+// step runs a batch of seqs sequences. Each sequence has the given number of new tokens, which begin at position start.
 func (s *subject) step(mode model.Mode, seqs, tokens, start int) {
 	b := &model.Batch{Mode: mode}
 	need := (start + tokens + model.BlockLen - 1) / model.BlockLen
@@ -92,7 +92,7 @@ func (s *subject) decode(seqs, n int) job {
 	})
 }
 
-// recorded returns a job that decodes window steps while they are recorded.
+// recorded returns a job that runs window decode steps and records them.
 func (s *subject) recorded(stacks bool) job {
 	decode := s.decode(1, window)
 	return timed(func() {
@@ -104,7 +104,7 @@ func (s *subject) recorded(stacks bool) job {
 	})
 }
 
-// served is the same model behind the engine: queue, scheduler, sampler and streams.
+// served is the same model behind the engine, with queue, scheduler, sampler and streams.
 type served struct{ e *engine.Engine }
 
 func newServed(cfg *model.Config, workers int) *served {
@@ -118,7 +118,7 @@ func newServed(cfg *model.Config, workers int) *served {
 	})}
 }
 
-// decode returns a job that requests one token, which is not timed, and n further tokens.
+// decode returns a job that requests n+1 tokens and measures the time of the last n.
 func (s *served) decode(n int) job {
 	return func() time.Duration {
 		events := must(s.e.Submit(context.Background(), &api.Request{
@@ -140,15 +140,15 @@ func (s *served) close() { check(s.e.Close()) }
 // work counts the minimum work of a step.
 type work struct{ cfg *model.Config }
 
-// weights returns the number of parameters in the matrices of the layers, and in the head.
+// weights returns the number of parameters in the matrices of the layers and the number of parameters in the head.
 func (w work) weights() (layers, head float64) {
 	c := w.cfg
 	attention := c.Hidden * c.HeadDim * (2*c.Heads + 2*c.KVHeads)
 	return float64(c.Layers * (attention + 3*c.Hidden*c.Intermediate)), float64(c.Hidden * c.Vocab)
 }
 
-// flops returns the number of operations for a prompt of n tokens. There are two for each weight and token, where the
-// head counts for the last token only, and four for each element of a query and each position that the query attends
+// flops returns the number of operations for a prompt of n tokens. Each weight needs two operations per token; the head
+// is applied only to the last token. Each element of a query needs four operations per position that the query attends
 // to.
 func (w work) flops(n int) float64 {
 	layers, head := w.weights()
@@ -156,8 +156,8 @@ func (w work) flops(n int) float64 {
 	return 2*layers*float64(n) + 2*head + 4*looks*float64(w.cfg.Layers*w.cfg.Heads*w.cfg.HeadDim)
 }
 
-// bytes returns the number of bytes that decode reads for one token after n others: two for each weight, and four for
-// each element of keys and values.
+// bytes returns the number of bytes that decode reads for one token that follows n other tokens. Each weight has two
+// bytes, and each element of keys and values has four bytes.
 func (w work) bytes(n int) float64 {
 	c := w.cfg
 	layers, head := w.weights()

@@ -22,7 +22,7 @@ import (
 // setup is one engine to measure.
 type setup struct {
 	name      string
-	overrides string // overrides of the configuration of builtin:llama-tiny
+	overrides string // members that replace those of builtin:llama-tiny's configuration
 	tp        int
 }
 
@@ -62,8 +62,9 @@ func main() {
 	}
 }
 
-// print writes a line for each phase, and whether the goal is met. The column "more" compares the steps of a phase with
-// the quiet steps before and after the windows. It is a fraction of the median of the quiet steps.
+// print writes a line for each phase and reports whether the goal is met. The column "more" compares the steps of a
+// phase with the quiet steps before and after the windows. The values in this column are fractions of the median of the
+// quiet steps.
 func (m *result) print(w *tabwriter.Writer, name string) {
 	quiet := slices.Concat(m.took[beforePhase], m.took[afterPhase])
 	for _, took := range append(m.took[:], quiet, m.exports) {
@@ -90,7 +91,7 @@ func (m *result) print(w *tabwriter.Writer, name string) {
 	fmt.Println()
 }
 
-// longer returns the fraction of the steps in took that took longer than than.
+// longer returns the fraction of the durations in took that exceed the duration than.
 func longer(took []time.Duration, than time.Duration) float64 {
 	n := 0
 	for _, d := range took {

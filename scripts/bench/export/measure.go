@@ -79,7 +79,7 @@ func measure(ctx context.Context, s setup, o options) (*result, error) {
 }
 
 // round records a window between two quiet times. Each quiet time has about as many steps as the time of writing,
-// because with more steps the maximum would be larger.
+// because the maximum over more steps would be larger.
 func (b *bench) round(ctx context.Context, dir string, r *result) error {
 	var at [6]time.Time
 	b.take()
@@ -105,7 +105,7 @@ func (b *bench) round(ctx context.Context, dir string, r *result) error {
 	if b.o.merge && !strings.Contains(text, "Merged trace: ") {
 		return errors.New(text) // the log line contains the error
 	}
-	b.wait(2) // let the current step end
+	b.wait(2) // wait until the current step has ended
 	at[4] = time.Now()
 	b.wait(b.quiet(r))
 	at[5] = time.Now()

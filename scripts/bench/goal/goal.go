@@ -1,4 +1,4 @@
-// Package goal prints whether goals are met, in lines that scripts/bench/all reads.
+// Package goal prints whether goals are met, in the format that scripts/bench/all reads.
 package goal
 
 import "fmt"

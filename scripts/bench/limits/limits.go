@@ -1,7 +1,7 @@
 //go:build amd64 && !noasm
 
-// Package limits has loops that measure the limits of a core: arithmetic on registers alone, and reading memory as
-// streams. No program can be faster.
+// Package limits has loops that measure the limits of a core. One loop performs arithmetic on registers alone, and
+// another reads memory as streams. No program can be faster than these loops.
 package limits
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Arithmetic returns a loop with the instructions that matrix products of a format use at a level, and the number of
-// floating-point operations per turn of the loop.
+// Arithmetic returns a loop that contains the instructions used by matrix products of format f at level l. It also
+// returns the number of floating-point operations per turn of the loop.
 func Arithmetic(l tensor.Level, f tensor.Format) (loop func(turns int), flops float64) {
 	switch {
 	case f == tensor.BF16Dot:

@@ -1,5 +1,5 @@
-// Command loadgen compares stepscope's load generator with a client that is built like SGLang's bench_serving. See
-// README.md one directory up.
+// Command loadgen compares stepscope's load generator with a client that has the same design as SGLang's bench_serving.
+// See README.md one directory up.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
-const part = "part" // the first argument of a child
+const part = "part" // the first argument of a child process
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == part {
@@ -98,7 +98,7 @@ func run() (met bool, err error) {
 	return !goal.Missed, nil
 }
 
-// peerShapes are loads near the limit of an asyncio client.
+// peerShapes returns loads near the limit of an asyncio client.
 func peerShapes() []selftest.Shape {
 	var out []selftest.Shape
 	for _, n := range []int{100, 200, 300, 400, 500, 600, 700} {

@@ -70,7 +70,7 @@ func compare() error {
 	row := func(name string, c cost) {
 		fmt.Printf("%-44s %8.2f s %8.2f s %7.0f MB\n", name, c.wall.Seconds(), c.cpu.Seconds(), c.memory/1e6)
 	}
-	// Run the subjects alternately, and keep the minimum of each.
+	// Run the subjects alternately, and keep the minimum time of each.
 	subjects := []struct {
 		name string
 		args []string
@@ -116,10 +116,10 @@ func compare() error {
 
 type cost struct {
 	wall, cpu time.Duration
-	memory    float64 // largest resident set, bytes
+	memory    float64 // peak resident set in bytes
 }
 
-// incomplete is the exit status of an analysis that leaves out part of a long export.
+// incomplete is the exit status of an analysis that omits part of a long export.
 const incomplete = 3
 
 func measure(args []string) (cost, error) {

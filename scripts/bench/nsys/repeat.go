@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
-// repeat makes a long export from a short one. It repeats all rows that have times; each repetition is one length of
-// the capture later than the one before. times is the number of repetitions.
+// repeat makes a long export from a short one. It repeats all rows that have times. Each repetition is later than the
+// previous repetition by the length of the capture. times is the number of repetitions.
 func repeat(from, to string, times int) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command ranks measures an analysis at scale. It measures one task of "analyze --on slurm", which summarises some of
-// the ranks, and the final step that joins all summaries. It compares both with an analysis on one machine that reads
-// all files.
+// the ranks. It also measures the final step, which joins all summaries. Both are compared with an analysis on one
+// machine that reads all files.
 //
 // See scripts/bench/ranks.sh.
 package main
@@ -66,7 +66,7 @@ func main() {
 
 // Goals, relative to an analysis on one machine.
 const (
-	linear     = 1.25 // maximum CPU time per rank with many ranks, relative to that with few ranks
+	linear     = 1.25 // maximum ratio of the CPU time per rank with many ranks to that with few ranks
 	mostMemory = 600_000_000
 )
 
@@ -77,7 +77,8 @@ func measure(w io.Writer, program, capture string, n, each int) (all used, err e
 		return all, err
 	}
 	defer os.RemoveAll(dir)
-	// Start the programs from another process, because the memory of a process counts as memory of those that it starts.
+	// Start the programs from another process, because the memory of a process is counted as memory of the processes
+	// that it starts.
 	self, err := os.Executable()
 	if err != nil {
 		return all, err
@@ -116,7 +117,7 @@ func measure(w io.Writer, program, capture string, n, each int) (all used, err e
 	return all, nil
 }
 
-// write writes the files of n ranks. They are copies of real files with different times, and one of the ranks is late.
+// write writes the files of n ranks. The files are copies of real files with different times. One of the ranks is late.
 func write(dir, capture string, n int) error {
 	in := window.Input{Paths: []string{capture}}
 	c, err := in.Open(context.Background(), &progress.Console{W: os.Stderr}, "reading")

@@ -1,8 +1,9 @@
 // Command repeat makes rank traces N times as long, to measure the cost of a longer capture. It writes the events of
-// each file N times. Each copy is later by the length of the capture and has separate ids, so that launches, kernels
-// and arrows keep their partners. It streams: memory does not grow with the file or with N.
+// each file N times. Each copy is later than the previous copy by the length of the capture. Each copy has separate
+// ids, so that launches, kernels and arrows keep their partners. The command streams, so its memory does not grow with
+// the file or with N.
 //
-// It reads the JSON that torch writes and any other well-formed trace. It does not repair broken traces.
+// It reads the JSON that torch writes and any other well-formed trace. It does not repair malformed traces.
 //
 //	repeat -n 10 -o OUTDIR FILE...
 package main

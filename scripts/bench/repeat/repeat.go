@@ -13,16 +13,16 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// extent is the result of one pass over a file. It has the distance between two copies in time and in ids, and the text
-// before and after the events.
+// extent is the result of one pass over a file. It contains the distance between two copies in time and in ids, and the
+// text before and after the events.
 type extent struct {
 	first, last int64 // range of all events except metadata, in whole µs; last is exclusive
 	maxID       int64
 	head, tail  []byte
 }
 
-// maxID is the limit below which numbers count as ids and are changed. Addresses and other 64-bit handles are larger
-// and would overflow.
+// maxID is the upper limit of the numbers that are treated as ids and therefore changed. Addresses and other 64-bit
+// handles are larger and would overflow.
 const maxID = 1 << 48
 
 // repeat writes the trace that open returns, with its events copied. Each copy is a separate pass over the input, so
@@ -125,12 +125,12 @@ func (x *extent) add(kind chromejson.Kind, s *chromejson.Scanner) error {
 	return nil
 }
 
-// copier writes the events of copy k. They are k×span µs later than in the input.
+// copier writes the events of copy k. The events of copy k are k×span µs later than in the input.
 type copier struct {
 	w              io.Writer
 	k, copies      int64
 	span, idStride int64 // span in µs
-	wrote          bool  // an event has been written, so the next one needs a comma
+	wrote          bool  // whether an event has been written, so that the next event needs a comma
 	edits          []edit
 	out            []byte
 }
@@ -151,7 +151,7 @@ func (c *copier) event(kind chromejson.Kind, s *chromejson.Scanner) error {
 	case e.Ph == 'M' && c.k > 0:
 		return nil // rows are named only once
 	case string(e.Text(e.Cat)) == "Trace" || string(e.Text(e.PID)) == "Traces":
-		// There is only one recording window. It keeps its start and is extended to cover all copies.
+		// There is only one recording window. The window keeps its start and is extended to cover all copies.
 		if c.k > 0 {
 			return nil
 		}
@@ -199,8 +199,8 @@ func wholePart(number []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// furtherIDs are the args, besides those that the scanner knows, that link events of one rank. Only their names
-// distinguish them from the sizes and counts among the other args.
+// furtherIDs lists args that link events of one rank and that the scanner does not know. Only their names distinguish
+// these args from sizes and counts.
 var furtherIDs = [][]byte{[]byte(`"Ev Idx":`), []byte(`"Python id":`), []byte(`"Python parent id":`), []byte(`"wait_on_cuda_event_record_corr_id":`)}
 
 // ids returns the numbers by which other events refer to this event, and the id of the event's arrow.

@@ -1,7 +1,8 @@
 //go:build linux
 
 // Command route measures the cost that stepscope's router adds to a server. See README.md one directory up. The router
-// has one core; this client and the mock server share another core. The reference is a relay that only copies bytes.
+// runs on one core. This client and the mock server share another core. The reference is a relay that only copies
+// bytes.
 package main
 
 import (
@@ -33,7 +34,7 @@ import (
 
 // Goals.
 const (
-	maxTTFT   = 0.1e6   // ns that the router may add, median
+	maxTTFT   = 0.1e6   // maximum of the median time that the router adds, in ns
 	minEvents = 20000.0 // minimum events per second on one core
 )
 
@@ -78,7 +79,7 @@ func run() (met bool, err error) {
 	if b.cores[0] == b.cores[1] {
 		fmt.Println("one core for all: these figures are of server, router and client together")
 	}
-	// This client stays off the router's core.
+	// This client must not run on the router's core.
 	if err := pin(b.cores[0]); err != nil {
 		return false, err
 	}
@@ -114,7 +115,7 @@ func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error)
 	for i := range rounds {
 		var p50 [3]float64
 		for k := range 3 {
-			side := (i + k) % 3 // the three take turns in going first
+			side := (i + k) % 3 // the three take turns at being first
 			res, err := send(ctx, []string{r.mock, r.relay, r.router}[side], plan, 4)
 			if err != nil {
 				return 0, err
@@ -137,8 +138,8 @@ func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error)
 	return metric.Median(all), nil
 }
 
-// throughput sends streams of 50 events per second, directly and through the router. A load is sustained if the events
-// arrive at the rate at which they were sent. most is the highest sustained rate, in events per second.
+// throughput sends streams of 50 events per second, both directly and through the router. A load is sustained if the
+// events arrive at the rate at which they are sent. most is the highest sustained rate, in events per second.
 func (b *bench) throughput(ctx context.Context, list string, seconds int) (most float64, err error) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "streams\tevents/s\tby way of\tarrived/s\tgap p50\tgap p99\tCPU/event\tof a core\trouter's memory\theld")
@@ -167,7 +168,7 @@ func (b *bench) throughput(ctx context.Context, list string, seconds int) (most 
 			r.stop()
 			f := measure(res)
 			events := float64(n * seconds * 50)
-			// A load counts as sustained if at least 99 % of the rate arrive while all streams run.
+			// A load counts as sustained if events arrive at 99 % of the sending rate or more while all streams run.
 			held := f.failed == 0 && f.rate >= 0.99*50*float64(n)
 			row := fmt.Sprintf("%d\t%d\t%s\t%.0f\t%.2f ms\t%.2f ms\t", n, n*50, name, f.rate, f.p50/1e6, f.p99/1e6)
 			if side == 1 {
@@ -189,7 +190,7 @@ type figures struct {
 	failed         int
 }
 
-// measure computes the events per second and the gaps, from the time in which all streams run.
+// measure computes the events per second and the gaps between events. It uses only the time in which all streams run.
 func measure(res *load.Result) (f figures) {
 	from, to := int64(0), int64(1<<62)
 	for i := range res.Records {
@@ -317,7 +318,8 @@ func (r *rig) startRelay(ctx context.Context, core int) error {
 	return err
 }
 
-// relay copies bytes between each incoming connection and a connection to addr. No router can add less time than this.
+// relay copies bytes between each incoming connection and a connection to addr. No router can add less time than this
+// relay.
 func relay(addr string) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

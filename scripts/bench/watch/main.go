@@ -1,4 +1,4 @@
-// Command watch measures the CPU time and the memory of stepscope watch when it follows a server with many ranks.
+// Command watch measures the CPU time and the memory of stepscope watch while it monitors a server that has many ranks.
 //
 // See scripts/bench/watch.sh.
 package main

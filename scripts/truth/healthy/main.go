@@ -1,5 +1,5 @@
-// Command healthy counts the healthy windows in which a rank is blamed, that is, called late with medium severity or
-// more.
+// Command healthy counts the healthy windows in which the analysis blames a rank. A rank is blamed if it is called late
+// with medium severity or more.
 //
 // See scripts/truth/healthy.sh.
 package main
@@ -32,9 +32,9 @@ import (
 type source struct {
 	name  string
 	last  int    // last undisturbed step; -1: all steps are undisturbed
-	wide  int    // number of ranks; 0: as in the capture
-	eager bool   // the devices always wait for the hosts
-	note  string // part of the capture that is used, or the reason why the capture is not used
+	wide  int    // number of ranks; 0: the number in the capture
+	eager bool   // whether the devices always wait for the hosts
+	note  string // part of the capture that is used, or the reason for which it is not used
 }
 
 var sources = []source{
@@ -46,14 +46,14 @@ var sources = []source{
 	{name: "sglang_plain", last: -1, note: "a real SGLang, all steps: hosts wait for each other in gloo"},
 }
 
-// uneven are captures in which one rank was late by nature. Drawing assigns the lateness to a different rank in each
-// step. So the imbalance remains, but no rank is to blame for it.
+// uneven lists captures in which one rank was late for inherent reasons. Drawing assigns the lateness to a different
+// rank in each step. Therefore the imbalance remains, but no rank causes it.
 var uneven = []source{
 	{name: "balanced", last: -1, eager: true, note: "rank 1's host is late in steps 5 to 8"},
 	{name: "large", last: -1, eager: true, note: "rank 0's host is late from about step 16 on"},
 }
 
-// unfit are captures that cannot serve as healthy ones.
+// unfit lists captures that cannot be used as healthy captures.
 var unfit = []source{
 	{name: "compute_skew", note: "rank 2 has more work, and its host is late from the second step on"},
 	{name: "g_mixed", note: "both ranks were disturbed, from the fifth step on"},
@@ -64,7 +64,7 @@ var unfit = []source{
 	{name: "sglang_stage", note: "one step"},
 }
 
-// leastSteps is the minimum number of steps in a window that is part of a capture.
+// leastSteps is the minimum number of steps in a window that is shorter than its capture.
 const leastSteps = 5
 
 func main() {
@@ -157,8 +157,8 @@ func there(from []source, only string) []source {
 
 // tally counts healthy windows and the findings in them that call a rank late.
 type tally struct {
-	windows, wrong   int // all windows; windows in which a rank is called late with medium severity or more
-	low, held, turns int // windows that call a rank late with low severity; explain it by chance; find ranks taking turns
+	windows, wrong   int // all windows; windows that blame a rank
+	low, held, turns int // windows with a low-severity late rank, with chance as explanation, with turns
 	examples         []string
 }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sizes are the delays that are added to each step, as fractions of the capture's median step.
+// sizes are the delays that are added to each step. They are fractions of the capture's median step.
 var sizes = []float64{0.02, 0.05, 0.075, 0.10, 0.20, 0.40}
 
-// clear is the smallest delay for which the cause named by the analysis is counted in the confusion matrix.
+// clear is the minimum delay for which the confusion matrix counts the cause that the analysis names.
 const clear = 0.10
 
-// causes are the ways to delay one rank.
+// causes lists the methods of delaying one rank.
 var causes = []struct {
 	name  string
 	how   string
@@ -73,13 +73,13 @@ const (
 	otherRank = "another rank"
 )
 
-// named are the possible verdicts on a window with a delayed rank.
+// named lists the possible verdicts on a window with a delayed rank.
 var named = []string{result.CauseHost, result.CauseDevice, result.CauseWork, result.CauseCommunication, result.CauseUnknown, otherRank, turns, heldBack, nothing}
 
 // showPower delays one rank of healthy windows, for each cause and size. It shows how often the analysis finds the
-// delayed rank and which cause it names.
+// delayed rank and which cause the analysis names.
 func showPower(windows int, only string, seed uint64) error {
-	// Exclude captures whose devices always wait for hosts, because in them nothing waits for a slower device.
+	// Exclude captures whose devices always wait for hosts, because in such captures no rank waits for a slower device.
 	from := slices.DeleteFunc(there(sources, only), func(s source) bool { return s.eager })
 	var read [][]*trace.Trace
 	for _, s := range from {
@@ -139,8 +139,8 @@ func showPower(windows int, only string, seed uint64) error {
 	return nil
 }
 
-// verdict returns the verdict on a window with a delayed rank, taken from the finding with the highest cost. found is
-// true if any finding names that rank.
+// verdict returns the verdict on a window with a delayed rank. The verdict comes from the finding with the highest
+// cost. found reports whether any finding names that rank.
 func verdict(window []*trace.Trace, rank int) (what string, found bool, err error) {
 	r, err := explain.Analyze(window, explain.Options{Quick: true})
 	if err != nil {

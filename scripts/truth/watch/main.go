@@ -1,5 +1,5 @@
-// Command watch counts how often and how soon the rules of "stepscope watch" find known faults in simulated time
-// series, and how often they raise false alarms.
+// Command watch tests the rules of "stepscope watch" on simulated time series. It counts how often and how soon the
+// rules find known faults, and how often they raise false alarms.
 //
 // See scripts/truth/watch.sh.
 package main
@@ -24,12 +24,12 @@ import (
 type series struct {
 	name  string
 	fleet detecttest.Fleet
-	rules []string // the fault counts as found if any of these rules alerts; empty: there is no fault
-	rank  bool     // the rule must also name rank 1
+	rules []string // the fault is found if any of these rules alerts; empty: no fault
+	rank  bool     // whether the rule must also name rank 1
 	more  []detect.Rule
 }
 
-// base returns a server of eight ranks, each with sixteen requests of 300 tokens.
+// base returns a server of eight ranks. Each rank has sixteen requests of 300 tokens.
 func base(change func(*detecttest.Fleet)) detecttest.Fleet {
 	f := detecttest.Fleet{Ranks: 8, Load: 16, Tokens: 300, Step: 20 * time.Millisecond, Most: 256, Routing: detecttest.RoundRobin, Stale: true}
 	change(&f)
@@ -82,7 +82,7 @@ func all() []series {
 	add("all ranks are twice as slow", false, slow, func(f *fleet) { f.AllSlow = 2 })
 	add("all ranks are 1.3 times as slow", false, slow, func(f *fleet) { f.AllSlow = 1.3 })
 	add("twice the requests that ranks can run", false, detect.GrowingQueue+", "+detect.SlowFirst, func(f *fleet) { f.Surge, f.Most = 2, 24 })
-	// These stalls are below the limits of all default rules, so only a dedicated rule detects them.
+	// These stalls are below the limits of all default rules, so only a dedicated rule detects these stalls.
 	stalls := detect.Rule{Name: "stalls", Kind: detect.Latency, Signal: "itl.p99.9", Factor: 2, Least: 1000, For: 10 * time.Second}
 	add("rank 1 stands still for 60 ms each second", false, slow+", "+pace, func(f *fleet) { f.Stall = 0.06 })
 	add("the same, with a rule for itl.p99.9", false, stalls.Name, func(f *fleet) { f.Stall = 0.06 })

@@ -1,4 +1,5 @@
-// Command whatif compares the predicted worth of findings with measurements: the duration of steps without the faults.
+// Command whatif compares the predicted worth of findings with measurements. It measures the duration of steps without
+// the faults.
 //
 // See scripts/truth/whatif.sh.
 package main
@@ -27,7 +28,7 @@ const (
 	mostOff    = 0.013 // maximum median error for unchanged steps
 	mostOffP90 = 0.05
 	mostWrong  = 0.03 // maximum median error for scenarios
-	// untold is the error that is counted if there is no prediction for a scenario or capture.
+	// untold is the error that is counted for a scenario or capture without a prediction.
 	untold = 1.0
 )
 
@@ -43,7 +44,7 @@ func main() {
 	}
 	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
 		for _, dir := range dirsIn(filepath.Join(data, "traces")) {
-			// Some of these captures are also in testdata. Leave them out, so that none counts twice.
+			// Some of these captures are also in testdata. Leave these out, so that no capture counts twice.
 			if !slices.Contains(dirs, filepath.Join("testdata/traces", filepath.Base(dir))) {
 				dirs = append(dirs, dir)
 			}

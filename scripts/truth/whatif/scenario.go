@@ -40,7 +40,8 @@ var layouts = []layout{
 	{name: "TP2-PP2", model: "builtin:llama-tiny", tp: 2, pp: 2},
 }
 
-// faults are the faults of rank 1, small and large. With PP alone there are no collectives, so no link is slowed.
+// faults are the faults of rank 1, small and large. With PP alone there are no collectives, so the faults that slow a
+// link do not apply.
 var faults = []struct{ name, how string }{
 	{"work", "extra_kernels=1,extra_time=1ms"},
 	{"more-work", "extra_kernels=3,extra_time=1ms"},
@@ -73,9 +74,9 @@ func (s *scenario) name() string { return s.layout.name + " " + s.fault }
 
 // outcome is the result of a scenario. Times are median decode steps in ns.
 type outcome struct {
-	with, without int64 // measured with the fault and without it
+	with, without int64 // measured with the fault and without the fault
 	finding       *result.Finding
-	off           float64 // error of the prediction, relative to without
+	off           float64 // error of the prediction as a fraction of without
 	why           string  // reason why there is no prediction
 }
 
@@ -104,7 +105,7 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	var most int64
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		// Of the findings that begin when the fault begins, take the one with the highest worth.
+		// Among the findings that begin when the fault begins, take the finding with the highest worth.
 		if gain := f.Worth.Step - f.Worth.Without; f.Worth.Known && !f.Worth.AtMost && f.FirstStep >= faultAt-1 && f.FirstStep <= faultAt+1 && gain > most {
 			most, o.finding = gain, f
 			o.off = float64(f.Worth.Without)/float64(o.without) - 1
@@ -120,7 +121,7 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	return o, nil
 }
 
-// periods returns the median duration of the decode steps among the window's steps from … to-1.
+// periods returns the median duration of the decode steps among the steps from, …, to-1 of the window.
 func periods(r *result.Report, from, to int) int64 {
 	var all []int64
 	for i := range r.Steps {
@@ -141,7 +142,8 @@ func (s *scenario) capture(dir string) error {
 	if !s.eager {
 		a.GraphBS = []int{batch}
 	}
-	// Convert the number of the step: the device counts steps from 0, the engine counts forward steps from 1.
+	// Convert the number of the step, because the device counts steps from 0 and the engine counts forward steps from
+	// 1.
 	for rank := range a.TP * a.DP * a.PP {
 		fault := fmt.Sprintf("rank=%d,pace=1ms,from=%d", rank, windowFrom+faultAt-1)
 		if rank == 1 {
@@ -179,7 +181,7 @@ func (s *scenario) capture(dir string) error {
 		})
 	}
 	wg.Wait()
-	// At this point the window is over, and its files are written or being written.
+	// At this point the window is over, and its files have been written or are being written.
 	if _, err := e.StopProfile(ctx); err != nil && err != api.ErrProfileIdle {
 		return err
 	}

@@ -22,9 +22,9 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// The self test consists of separate processes, which share no Go runtime: the parent, the mock server on one core, the
-// client under test on another core, and a canary on each of the two cores. The children run Main. The parent starts a
-// child with the command Options.Command followed by the arguments of the child.
+// The self test consists of separate processes, each with its own Go runtime: the parent, the mock server on one core,
+// the client under test on another core, and a canary on each of the two cores. The child processes run Main. The
+// parent starts a child with the command Options.Command followed by the arguments of the child.
 
 // Main runs one child of the self test and returns its exit status.
 func Main(args []string) int {
@@ -118,7 +118,7 @@ func testClient(args []string) error {
 		reqs[i] = workload.Request{Prompt: strings.Repeat("token ", 32), PromptLen: 32, OutputLen: tokens}
 		schedule[i] = 50*time.Millisecond + time.Duration(float64(i)/rate*1e9)
 	}
-	// Each stream has its own section of times, which one goroutine fills.
+	// Each stream has a separate section of times. Each section is filled by one goroutine.
 	times := make([]eventTimes, streams*tokens)
 	seen := make([]int, streams)
 	opt := load.Options{

@@ -19,7 +19,7 @@ import (
 // cause.
 type mock struct {
 	period   int64 // between the events of a stream, ns
-	spread   int64 // number of phases, assigned to streams in turn; 1: all step together
+	spread   int64 // number of phases, which are assigned to streams in turn; 1: all streams step together
 	instant  bool  // answer each request at once
 	next     int64 // phase of the next stream
 	poll     int
@@ -41,7 +41,7 @@ type mockConn struct {
 	place  int   // index in the queue; -1: not queued
 }
 
-// monotonic returns CLOCK_MONOTONIC, which all processes of a host share.
+// monotonic returns CLOCK_MONOTONIC, which is the same for all processes of a host.
 func monotonic() int64 {
 	var ts unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
@@ -231,7 +231,7 @@ func (m *mock) write(c *mockConn, b []byte) {
 	}
 	n, err := unix.Write(c.fd, b)
 	if err != nil {
-		n = 0 // a later read detects that the client has closed the connection
+		n = 0 // if the client has closed the connection, a later read detects this
 	}
 	if n < len(b) {
 		c.out = append([]byte(nil), b[n:]...)

@@ -20,7 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Real-time priorities, used if the system permits them. The canary has the highest priority, the client the lowest.
+// Real-time priorities, which are used if the system permits them. The canary has the highest priority, and the client
+// has the lowest priority.
 const (
 	canaryPriority = 30
 	serverPriority = 20
@@ -68,7 +69,7 @@ type selfTest struct {
 	serverCore, clientCore int
 }
 
-// shape runs one shape. It repeats the run while the machine is too busy for a valid result.
+// shape runs one shape. If the machine is too busy for a valid result, shape repeats the run.
 func (t *selfTest) shape(ctx context.Context, s Shape) (best Row, err error) {
 	for try := range max(t.opt.Tries, 1) {
 		row, err := t.once(ctx, s)
@@ -192,7 +193,7 @@ func (t *selfTest) start(ctx context.Context, core, priority int, command, args 
 }
 
 // StartOn starts a command on one core, in the real-time class if priority is not 0. A separate thread first sets its
-// own core and priority, then starts the command, which inherits both settings. The thread then ends.
+// own core and priority and then starts the command. The command inherits both settings. After that the thread ends.
 func StartOn(cmd *exec.Cmd, core, priority int) error {
 	done := make(chan error)
 	go func() {
@@ -239,7 +240,7 @@ func probeRealtime(context.Context) bool {
 	return <-ok
 }
 
-// TwoCores returns a core for the server and a core for the client. Both are the same if there is only one core.
+// TwoCores returns a core for the server and a core for the client. If there is only one core, both are that core.
 func TwoCores() ([2]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

@@ -33,7 +33,7 @@ type Shape struct {
 	Streams    int
 	Tokens     int           // per stream
 	Period     time.Duration // between the tokens of a stream; 0: requests are answered at once
-	Together   bool          // all streams step at the same time; otherwise their phases are spread evenly
+	Together   bool          // whether all streams step at the same time; if not, their phases are spread evenly
 	StartRate  float64       // new requests/s
 	UserStamps bool
 	Peer       bool
@@ -72,7 +72,7 @@ func Shapes() []Shape {
 	)
 }
 
-// Spread returns n streams of 50 tokens/s whose phases are spread evenly.
+// Spread returns a shape with n streams of 50 tokens/s whose phases are spread evenly.
 func Spread(n int) Shape {
 	return Shape{Name: fmt.Sprintf("%d streams spread", n), Streams: n, Tokens: 175, Period: 20 * time.Millisecond, StartRate: float64(n) / 0.7}
 }
@@ -106,7 +106,7 @@ type Row struct {
 
 // Report holds all results.
 type Report struct {
-	Realtime bool // the child processes had real-time priority, and pauses of the machine are left out
+	Realtime bool // the child processes had real-time priority, and pauses of the machine are excluded
 	Cores    bool // server and client run on different cores
 	Rows     []Row
 }
@@ -172,7 +172,7 @@ func (r *Row) Cells() []string {
 func (r *Row) CPUEvent() float64 { return r.Client.CPU / float64(r.Shape.Streams*r.Shape.Tokens) * 1e9 }
 
 // Ceiling returns the largest number of evenly spread streams for which the p99 read delay was at most 1 ms, and the
-// events/s of these streams. Both are 0 if there is no such number.
+// events/s of these streams. If there is no such number, both are 0.
 func (r *Report) Ceiling() (streams int, rate float64) {
 	for _, row := range r.Rows {
 		spread := !row.Shape.Together && row.Shape.Period == 20*time.Millisecond
@@ -183,7 +183,7 @@ func (r *Report) Ceiling() (streams int, rate float64) {
 	return streams, rate
 }
 
-// better reports whether r is the better of two attempts at a shape; than is the other attempt.
+// better reports whether the attempt r at a shape is better than the other attempt than.
 func (r *Row) better(than Row) bool {
 	if len(r.Missed) != len(than.Missed) {
 		return len(r.Missed) < len(than.Missed)

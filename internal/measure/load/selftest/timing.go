@@ -31,11 +31,12 @@ type Timing struct {
 	UserLag50, UserLag99     float64
 }
 
-// pauseTail is the time that the queues which build up during a pause of the machine take to drain, ns.
+// pauseTail is the time in ns until queues that built up during a pause of the machine have drained.
 const pauseTail = 15e6
 
 // measureTimes compares the times of the client and the server in the period in which all streams ran. It omits pairs
-// of events that a pause affected: their errors only show that the machine was busy with other work.
+// of events that were affected by a pause, because the errors of such pairs show only that the machine was busy with
+// other work.
 func measureTimes(times []eventTimes, pauses []pause) Timing {
 	var out Timing
 	byStream := map[int64][]eventTimes{}
@@ -47,7 +48,7 @@ func measureTimes(times []eventTimes, pauses []pause) Timing {
 		slices.SortFunc(s, func(a, b eventTimes) int { return int(a.Sent - b.Sent) })
 		from, to = max(from, s[0].Sent), min(to, s[len(s)-1].Sent)
 	}
-	from += 100e6 // excludes the start of the last stream, which is not part of the steady state
+	from += 100e6 // exclude the start of the last stream, which is not part of the steady state
 	pauses = slices.Clone(pauses)
 	slices.SortFunc(pauses, func(a, b pause) int { return int(a.From - b.From) })
 	touched := func(from, to int64) bool {

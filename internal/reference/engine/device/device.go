@@ -1,13 +1,13 @@
 // Package device is a software GPU. Streams run kernels in order, asynchronously to the host thread that launches them.
-// A sequence of launches can be captured as a graph and replayed as one. Ranks meet in collectives. This activity can
-// be recorded during a window and written as a Kineto trace (package record).
+// A sequence of launches can be captured as a graph and replayed as one. Ranks meet in collectives. The activity of a
+// device can be recorded during a window and written as a Kineto trace (package record).
 //
 // A Device is one rank. One goroutine launches the work of a Device: only that goroutine may call the methods of the
 // Device's Host, Streams and Graphs, unless their documentation says otherwise. Each stream has an executor, a
 // goroutine that runs its kernels. Helper goroutines share the chunks of kernels that are divided into chunks.
 //
 // An error in device work (a panicking kernel, a collective whose peer is lost) is final, as in CUDA: later work is
-// skipped, every wait ends, and Err and the synchronising calls return it.
+// skipped, every wait ends, and the error is returned by Err and by the synchronising calls.
 package device
 
 import (
@@ -64,7 +64,7 @@ func NewGroup(name, desc string, ranks []int, opt GroupOptions) []Comm {
 // Now returns the wall clock of traces, in ns since 1970. It starts at Epoch and is monotonic.
 func Now() int64 { return record.Epoch() + record.Now() }
 
-// Epoch returns the value that Now had when the process started its monotonic clock.
+// Epoch returns the wall-clock time, in ns since 1970, at which the process started its monotonic clock.
 func Epoch() int64 { return record.Epoch() }
 
 // ErrClosed means that the device was closed.
@@ -110,9 +110,9 @@ type Device struct {
 	windows uint32
 }
 
-// firstCorrelation is the first correlation id. It is larger than the number of runtime calls that a real start-up
-// makes, because HTA 0.5 with pandas 3 cannot read a file in which all correlation ids are smaller than the number of
-// events.
+// firstCorrelation is the first correlation id. HTA 0.5 with pandas 3 cannot read a file in which all correlation ids
+// are smaller than the number of events. Therefore firstCorrelation exceeds the number of runtime calls that a real
+// start-up makes.
 const firstCorrelation = 100_000
 
 // New creates a device with its default stream. The caller must close it.
@@ -197,7 +197,7 @@ func (d *Device) recorder() *record.Recording {
 	return nil
 }
 
-// StartRecording opens a window. Earlier launches are not part of it. Any goroutine may call it.
+// StartRecording opens a window. Earlier launches are not part of the window. Any goroutine may call it.
 func (d *Device) StartRecording(opt RecordOptions) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,9 +212,10 @@ func (d *Device) StartRecording(opt RecordOptions) error {
 	return nil
 }
 
-// StopRecording closes the window and returns the recording, or nil if no window was open. It does not wait. Work that
-// was launched in the window and is still running is recorded too, and Recording.WriteKineto waits for it. Any
-// goroutine may call StopRecording. If the launching goroutine calls it, the window ends exactly between two launches.
+// StopRecording closes the window and returns the recording, or nil if no window was open. StopRecording does not wait.
+// Work that was launched in the window and is still running is also recorded, and Recording.WriteKineto waits for that
+// work. Any goroutine may call StopRecording. If the launching goroutine calls it, the window ends exactly between two
+// launches.
 func (d *Device) StopRecording() *Recording {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -245,8 +246,8 @@ func (d *Device) StopRecording() *Recording {
 	return r
 }
 
-// PauseRecording excludes subsequent launches from an open window, or with false includes them again. Any goroutine may
-// call it.
+// PauseRecording excludes subsequent launches from an open window if pause is true. If pause is false, launches are
+// included again. Any goroutine may call it.
 func (d *Device) PauseRecording(pause bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -259,8 +260,9 @@ func (d *Device) PauseRecording(pause bool) {
 	}
 }
 
-// Close stops the device and waits for its goroutines. It drops work that has not begun; to finish that work,
-// synchronise first. Close also leaves the groups that this device used. Any goroutine may call it.
+// Close stops the device and waits for its goroutines. Close drops work that has not begun. A caller that needs this
+// work done must synchronise before it calls Close. Close also leaves the groups that this device used. Any goroutine
+// may call it.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {

@@ -12,7 +12,7 @@ import (
 
 // run is the executor of a stream.
 func (s *Stream) run() {
-	defer func() { // release goroutines that still wait
+	defer func() { // release goroutines that are still waiting
 		s.gone.Store(true)
 		s.done.Wake()
 	}()
@@ -22,7 +22,7 @@ func (s *Stream) run() {
 			s.asleep = true
 			s.work.Wait(func() bool { return s.tail.Load() != head || s.closed.Load() }, s.d.opt.Spin)
 			if s.tail.Load() == head {
-				return // closed and empty
+				return // the stream is closed and its queue is empty
 			}
 		}
 		t := &s.ring[head&uint64(len(s.ring)-1)]
@@ -102,8 +102,8 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 		s.noCore(t, t.since, start)
 		s.asleep = false
 	}
-	// A kernel without helpers stays on this thread from start to end, so the thread's CPU time shows for how long the
-	// kernel had no core. That does not hold with Faults, which sleep on purpose.
+	// A kernel without helpers stays on this thread from start to end, so the time without a core is the kernel's
+	// duration minus the thread's CPU time. With Faults this calculation is wrong, because Faults sleep deliberately.
 	alone := n.kind == kernelNode && (n.chunks <= 1 || s.d.opt.Workers <= 1) && !t.fault && (s.d.opt.Faults == nil || s.d.opt.Faults.Pace == 0)
 	var ran int64
 	if alone {
@@ -121,7 +121,7 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 		runtime.UnlockOSThread()
 	}
 	if n.kind == collectiveNode {
-		// Record that all members leave a collective at the same time, as on GPUs, where kernels need not be woken up.
+		// Record that all members leave a collective at the same time, because on a GPU no kernel has to be woken up.
 		if at := n.coll.c.Ended(); at > start && at < end {
 			end, woken = at, end
 		}
@@ -141,12 +141,12 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 	s.noCore(t, end, woken)
 }
 
-// longKernel is the duration, in ns, from which a kernel is checked for preemption. The check reads the thread's clock,
-// which takes as long as a short kernel.
+// longKernel is the minimum duration, in ns, of kernels that are checked for preemption. The check reads the thread's
+// clock, and that takes as long as a short kernel.
 const longKernel = 100_000
 
-// shortest is the minimum time without a core, in ns, that is recorded as an event. Waking up takes that long even if a
-// core is free.
+// shortest is the minimum time without a core, in ns, that is recorded as an event. Even when a core is free, a wake-up
+// takes that long.
 const shortest = 2000
 
 // noCore records an interval in which the device had work but no core.
@@ -156,7 +156,7 @@ func (s *Stream) noCore(t *task, from, to int64) {
 	}
 }
 
-// note records a piece of work that the executor has done.
+// note records a piece of work that the executor has finished.
 func (s *Stream) note(t *task, w record.Work) {
 	if s.logged != t.rec {
 		s.log, s.logged = t.rec.Stream(s.id), t.rec

@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// Faults make a device misbehave in a known way from a given step on, so that trace analysis can be checked against the
-// truth. Steps are counted from 0; the host's annotations "step[…]" and "denoising_step_…" begin them.
+// Faults make a device misbehave in a known way from a given step on, so that the results of trace analysis can be
+// compared with the known cause. Steps are counted from 0. A step begins at an annotation "step[…]" or
+// "denoising_step_…" of the host.
 type Faults struct {
-	From int // first step
-	To   int // step after the last; 0: no end
-	// Stage limits the faults to one stage of a pipeline that annotates "STAGE …". The limits From and To apply only to
+	From int // first step with faults
+	To   int // first step without faults after From; 0: the faults never end
+	// Stage limits the faults to one stage of a pipeline that annotates "STAGE …". From and To limit the faults only in
 	// the stage that contains the steps.
 	Stage string
 
-	// Pace is the minimum duration of a kernel in all steps. The rest of the time is spent asleep, so that ranks can share
-	// cores without waiting for a free one.
+	// Pace is the minimum duration of a kernel in all steps. A kernel that computes for less time than Pace sleeps for
+	// the remainder, so that several ranks can share a core without delaying each other.
 	Pace time.Duration
 
 	KernelSleep  time.Duration // slow device: every kernel sleeps this long at its end
-	KernelFactor float64       // slow device: every kernel computes this many times as long; 0 means 1
+	KernelFactor float64       // slow device: factor for every kernel's computing time; 0 means 1
 
-	LinkSleep time.Duration // slow link: added to every collective after all ranks have arrived
+	LinkSleep time.Duration // slow link: delay of every collective after all ranks have arrived
 
 	HostStall time.Duration // stalled host: the launching thread sleeps this long at the beginning of each step
 
@@ -41,8 +42,8 @@ func (f *Faults) extra() node {
 	}
 }
 
-// slow runs a kernel and applies the faults to it. on says whether the faults that are limited to certain steps are
-// active.
+// slow runs a kernel and applies the faults to it. on reports whether the current step and stage are within the limits
+// of the faults.
 func (f *Faults) slow(kernel func(), on bool) {
 	start := time.Now()
 	kernel()
@@ -60,7 +61,7 @@ func (f *Faults) slow(kernel func(), on bool) {
 	}
 }
 
-// stagePrefixes are the beginnings of a stage's annotation, with markers and without.
+// stagePrefixes are the prefixes of a stage's annotation: the first is used with markers, the second without markers.
 var stagePrefixes = []string{"STAGE ", "stage_"}
 
 // countStep counts step annotations, keeps track of the current stage, and stalls the host in steps with faults.

@@ -9,11 +9,11 @@ import (
 // Graph is a captured sequence of launches on one stream that is replayed as one launch.
 type Graph struct {
 	nodes  []node
-	names  []uint32 // interned names of the nodes, then that of Faults' extra kernel; valid in window
+	names  []uint32 // interned names of the nodes and, last, of Faults' extra kernel; valid in window
 	window uint32
 }
 
-// BeginCapture makes the stream collect launches instead of queueing them.
+// BeginCapture makes the stream collect launches instead of queueing the launches.
 func (s *Stream) BeginCapture() { s.capture = &capture{} }
 
 // EndCapture returns the launches since BeginCapture. Host calls and other graphs cannot be captured.

@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// Host is the launching thread of a device. It annotates the thread's activity between launches, so that a trace shows
-// this activity.
+// Host is the launching thread of a device. Its annotations show in a trace the activity of the thread between
+// launches.
 //
 //	h.Annotate("step[DECODE bs=4]")
 //	h.Op("aten::embedding", device.Tensor(device.Float32, 32000, 1024))
@@ -16,19 +16,19 @@ import (
 //	h.End()
 //	h.End()
 //
-// Begin and end calls must nest. Without a recording, each of them costs one branch.
+// Calls that begin and end an operation must nest. Without a recording, each of these calls costs one branch.
 type Host struct {
 	d     *Device
 	open  []opFrame
 	depth int
 
-	corr     uint32 // correlation id given out last
-	launchAs uint32 // External id of launches; 0: that of the innermost operation
-	greeted  uint32 // last window to which the thread's name was written
+	corr     uint32 // the last correlation id assigned
+	launchAs uint32 // External id of launches; 0: use the id of the innermost operation
+	greeted  uint32 // last window in which the thread's name was written
 	thread   record.Thread
 
 	fault   bool // faults are active in the current step
-	inStage bool // the current stage is the one that Faults apply to
+	inStage bool // Faults apply to the current stage
 	steps   int
 
 	quiet bool // hide annotations from Marks
@@ -78,13 +78,13 @@ func (h *Host) Op(name string, args ...Arg) {
 	h.skip()
 }
 
-// Annotate begins a user-named range (user_annotation): a step, a layer.
+// Annotate begins a user-named range (user_annotation), for example a step or a layer.
 func (h *Host) Annotate(name string) {
 	h.AnnotateStep(name, nil)
 }
 
-// AnnotateStep is Annotate for a forward step. requests returns the ids of the step's requests, separated by commas.
-// AnnotateStep calls requests only while recording.
+// AnnotateStep begins a user-named range for a forward step. requests returns the ids of the step's requests, separated
+// by commas. AnnotateStep calls requests only while recording.
 func (h *Host) AnnotateStep(name string, requests func() string) {
 	m := h.d.opt.Marks
 	if h.quiet {
@@ -173,7 +173,7 @@ func (h *Host) greet(r *record.Recording) {
 	}
 }
 
-// ext returns the External id for the current launch: that of the innermost operation.
+// ext returns the External id for the current launch, which is the id of the innermost operation.
 func (h *Host) ext(r *record.Recording) uint32 {
 	if h.launchAs != 0 {
 		return h.launchAs
@@ -192,7 +192,7 @@ func (h *Host) correlation() uint32 {
 	return h.corr
 }
 
-// call records a runtime call that ends now. A call that launches work has already taken its correlation id.
+// call records a runtime call that ends now. If the call launches work, its correlation id has already been assigned.
 func (h *Host) call(r *record.Recording, api record.API, start int64, launches bool) {
 	if h.greeted != r.ID {
 		h.greet(r)
@@ -204,7 +204,7 @@ func (h *Host) call(r *record.Recording, api record.API, start int64, launches b
 	switch {
 	case !r.Options.Stack:
 	case h.depth > 0 && h.open[h.depth-1].window == r.ID && h.open[h.depth-1].kind == record.CPUOp:
-		stack = h.open[h.depth-1].stack // the operation that launches; deeper frames belong to this package
+		stack = h.open[h.depth-1].stack // the launching operation's stack; deeper frames belong to this package
 	default:
 		stack = r.Callers(1)
 	}

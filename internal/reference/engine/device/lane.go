@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// lane is a row of the trace that belongs to no stream. It shows transfers of device memory outside any stream, such as
-// those by a network card.
+// lane is a row of the trace that belongs to no stream. It shows transfers of device memory that bypass all streams,
+// such as transfers by a network card.
 type lane struct {
 	id   int
 	mu   sync.Mutex
@@ -16,13 +16,14 @@ type lane struct {
 	busy bool
 }
 
-// firstLane is the number of the first lane, far above those of streams.
+// firstLane is the number of the first lane, far above the numbers of streams.
 const firstLane = firstStream + 64*nextStream
 
 // Transfer records the start of a transfer between device memory and another host. The returned function records the
-// end of the transfer and the number of bytes moved. In a trace the transfer is a copy with the given name, the ids of
-// its requests, and the room by which both ends identify it. Its row belongs to no stream, and each of several
-// concurrent transfers has a separate row. Any goroutine may call Transfer and the returned function.
+// end of the transfer and the number of bytes moved. In a trace the transfer appears as a copy with the given name, the
+// ids of its requests, and the room, which is the number by which both ends identify the transfer. The copy is on a row
+// that belongs to no stream, and concurrent transfers are on separate rows. Any goroutine may call Transfer and the
+// returned function.
 func (d *Device) Transfer(name, requests string, room uint64) (end func(bytes int64)) {
 	r := d.recorder()
 	if r == nil {

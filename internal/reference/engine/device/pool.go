@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/park"
 )
 
-// pool shares the chunks of a kernel among an executor and its helpers. It hands out one chunk at a time, so a helper
-// that loses its core delays only its current chunk.
+// pool shares the chunks of a kernel among an executor and its helpers. The pool hands out one chunk at a time, so a
+// helper that loses its core delays only the chunk that it is running.
 type pool struct {
 	busy    sync.Mutex // one kernel at a time
 	fn      func(chunk int)
@@ -35,15 +35,15 @@ func (p *pool) start(helpers int, spin time.Duration) {
 
 // run runs all chunks and returns the value that a chunk panicked with, or nil.
 func (p *pool) run(chunks int, fn func(chunk int)) any {
-	if p.helpers == 0 || !p.busy.TryLock() { // another stream uses the helpers
+	if p.helpers == 0 || !p.busy.TryLock() { // no helpers, or another stream uses them
 		for i := range chunks {
 			fn(i)
 		}
 		return nil
 	}
 	defer p.busy.Unlock()
-	// A worker that claims a chunk by the swap in claim sees this fn, because fn is written before state. fn is not
-	// written again before the claimed chunk is done.
+	// fn is written before state, so a worker that claims a chunk through the swap in claim sees this fn. fn is not
+	// overwritten until the claimed chunk is done.
 	p.fn = fn
 	p.left.Store(int32(chunks))
 	p.state.Store(uint64(chunks) << 32)

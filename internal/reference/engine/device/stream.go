@@ -10,13 +10,13 @@ import (
 // Kernel is work for a stream.
 type Kernel struct {
 	Name string
-	// Op is the host operation around the launch, such as "aten::linear". It is recorded with Args as its inputs. "":
-	// none.
+	// Op is the host operation around the launch, such as "aten::linear". It is recorded with Args as its inputs. If Op
+	// is "", no operation is recorded.
 	Op          string
 	Grid, Block [3]int32 // shown in the trace
 	Args        []Arg    // shown in the trace; Launch does not keep the slice
-	// Run computes one of Chunks chunks; Chunks 0 means 1. Chunks may run concurrently. In a graph, Run is called again at
-	// every replay; it must take its sizes and pointers from the variables that it captured.
+	// Run computes one of Chunks chunks; Chunks 0 means 1. Chunks may run concurrently. In a graph, Run is called again
+	// at every replay, so its sizes and pointers must come from captured variables.
 	Run    func(chunk int)
 	Chunks int
 }
@@ -119,7 +119,8 @@ func (s *Stream) Launch(k Kernel) {
 	}
 }
 
-// add captures a node or launches it. comm is the index of the node's recorded collective.
+// add appends a node to the open capture or, without a capture, launches the node. comm is the index of the node's
+// recorded collective.
 func (s *Stream) add(r *record.Recording, api record.API, comm int32, n *node) {
 	if s.capture != nil {
 		s.capture.nodes = append(s.capture.nodes, *n)
@@ -142,7 +143,7 @@ func (s *Stream) add(r *record.Recording, api record.API, comm int32, n *node) {
 }
 
 // slot returns the slot of the next task as soon as the queue has space. If the queue is full, the host sleeps until
-// several slots are free, because waking the host for each slot would cost the executor too much time.
+// several slots are free, because the executor would lose too much time if it woke the host for every slot.
 func (s *Stream) slot() *task {
 	tail, size := s.tail.Load(), uint64(len(s.ring))
 	if tail-s.head.Load() >= size {
@@ -165,8 +166,8 @@ func (s *Stream) wait(n uint64) {
 // nobody is the value of target while no host waits.
 const nobody = ^uint64(0)
 
-// reached reports whether n tasks are done. If not, it sets the target so that the executor wakes the waiters when n
-// tasks are done, and not earlier. Waking them after every task would take longer than a small task.
+// reached reports whether n tasks are done. Otherwise it sets the target, so that the executor wakes the waiters when n
+// tasks are done and not earlier. A wake-up after every task would take longer than a small task.
 func (s *Stream) reached(n uint64) bool {
 	if s.head.Load() >= n {
 		return true
@@ -179,8 +180,8 @@ func (s *Stream) reached(n uint64) bool {
 	}
 }
 
-// finish counts tasks as done. It resets the target before the waiters check again; waiters that must continue to wait
-// set a new target.
+// finish counts tasks as done. finish resets the target before it wakes the waiters. Waiters that must continue to wait
+// then set a new target.
 func (s *Stream) finish(n uint64) {
 	s.head.Store(n)
 	if s.target.Load() <= n {

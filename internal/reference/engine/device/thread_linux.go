@@ -28,8 +28,9 @@ func HostClock() (boot string, ahead int64) {
 	if err != nil {
 		return "", 0
 	}
-	// The two clocks cannot be read at the same time. So read them several times and use the attempt with the least time
-	// between its readings: in other attempts the thread may have lost its core.
+	// The two clocks cannot be read at the same time. Therefore read them several times and use the attempt in which
+	// the two readings are closest together. In the other attempts the thread may have lost its core between the
+	// readings.
 	least := int64(math.MaxInt64)
 	for range 32 {
 		var t unix.Timespec

@@ -11,7 +11,7 @@ import (
 // block is one layer of the transformer, or a rank's part of it.
 type block struct {
 	name         string
-	mod          op.Linear // condition to two scales and two gates; no matrix: no modulation
+	mod          op.Linear // maps the condition to two scales and two gates; no matrix: no modulation
 	norms        [4][]float32
 	qkv, o       op.Linear
 	normQ, normK []float32 // nil: none
@@ -26,9 +26,9 @@ const (
 	afterFFN
 )
 
-// pairs reorders the elements of a head. The two elements that are rotated together are neighbours in the checkpoint,
-// but tensor.Rope needs them half a head apart. Queries and keys are reordered in the same way, so their products are
-// unchanged.
+// pairs reorders the elements of a head. Two elements that are rotated together are neighbours in the checkpoint, but
+// tensor.Rope needs such elements half a head apart. Queries and keys are reordered in the same way, so their products
+// are unchanged.
 func pairs(place, headDim int) int {
 	head, at, half := place/headDim*headDim, place%headDim, headDim/2
 	if at < half {
@@ -94,7 +94,7 @@ func (p *ditPass) run(b *block, rows op.Span) {
 	if modulated {
 		norms = p.modulate(b)
 	}
-	// A norm with a scale or a gate is fused with it and is not a module call.
+	// A norm that is fused with a scale or a gate is not a module call.
 	norm := func(path string, run func()) {
 		if modulated {
 			run()

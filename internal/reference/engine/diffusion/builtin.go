@@ -55,7 +55,7 @@ func builtin(name string) (*Config, error) {
 		files[part] = []byte(text)
 	}
 	c := &Config{Pipeline: pipelines[0], Default: turbo}
-	c.Default.Width, c.Default.Height = 128, 128 // the size that these pipelines are meant for, on a few cores
+	c.Default.Width, c.Default.Height = 128, 128 // a size that a few cores can generate
 	if err := c.parse(files); err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}

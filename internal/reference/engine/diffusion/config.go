@@ -39,7 +39,7 @@ type Transformer struct {
 	Channels  int // channels of a latent
 	Dim       int
 	Layers    int
-	Refiners  int // number of layers for the picture alone, and number of layers for the caption alone
+	Refiners  int // layers for the picture alone; the caption has the same number
 	Heads     int
 	CapDim    int // width of the text encoder's states
 	AxesDims  []int
@@ -65,7 +65,7 @@ func (t *Transformer) patchDim() int { return t.Patch * t.Patch * t.Channels }
 // VAE is the decoder of an autoencoder.
 type VAE struct {
 	Channels     []int // channels of each block, shallowest block first
-	Layers       int   // resnets per block of the encoder; the decoder has one more
+	Layers       int   // resnets per block of the encoder; a decoder block has one more
 	Groups       int
 	Latent, Out  int
 	Scale, Shift float64
@@ -89,7 +89,7 @@ type Scheduler struct {
 // multiple returns the number of pixels of which width and height must be multiples.
 func (c *Config) multiple() int { return c.VAE.factor() * c.Transformer.Patch }
 
-// largest returns the size, in pixels, of the largest picture that the transformer has positions for.
+// largest returns the maximum width and height, in pixels, for which the transformer has positions.
 func (c *Config) largest() (width, height int) {
 	return c.multiple() * c.Transformer.AxesLens[2], c.multiple() * c.Transformer.AxesLens[1]
 }
@@ -190,7 +190,7 @@ func (c *Config) parse(files map[string][]byte) error {
 			c.Notes = append(c.Notes, p.name+": "+key)
 		}
 	}
-	// The encoder is a decoder without a head, whichever class its weights were saved from.
+	// The text encoder is a decoder model without a head, regardless of the class from which its weights were saved.
 	overrides, _ := json.Marshal(map[string]any{"architectures": nil, "tie_word_embeddings": true})
 	text, err := model.ParseConfig(files["text_encoder"], overrides)
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *Scheduler) parse(k *hf.Keys) {
 	}
 }
 
-// check returns an error if the configuration of a part is impossible or if parts do not fit each other.
+// check returns an error if the configuration of a part is impossible or if two parts are incompatible.
 func (c *Config) check() error {
 	t, v := &c.Transformer, &c.VAE
 	const most = 1 << 16
@@ -325,8 +325,8 @@ func (c *Config) CheckShard(tp int) error {
 	return nil
 }
 
-// harmless are members of Diffusers' configurations that concern only training, the encoder half of the autoencoder, or
-// the file itself.
+// harmless lists the ignored members of Diffusers' configurations that concern only training, the encoder half of the
+// autoencoder, or the file itself.
 var harmless = map[string]bool{
 	"_class_name": true, "_diffusers_version": true, "_name_or_path": true, "down_block_types": true, "in_channels": true,
 	"sample_size": true, "force_upcast": true, "use_quant_conv": true, "latents_mean": true, "latents_std": true,

@@ -19,7 +19,8 @@ const (
 	timeHidden = 1024
 )
 
-// multiple is the number whose multiples the rows of the picture and of the caption are padded to.
+// multiple is the padding unit: the rows of the picture and the rows of the caption are each padded to a multiple of
+// it.
 const multiple = 32
 
 func padded(n int) int { return (n + multiple - 1) / multiple * multiple }
@@ -49,7 +50,7 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 	patch := fmt.Sprintf(".%d-1", t.Patch)
 	d.embed, d.cap = l.All("all_x_embedder"+patch), l.All("cap_embedder.1")
 	d.final, d.finalMod = l.All("all_final_layer"+patch+".linear"), l.All("all_final_layer"+patch+".adaLN_modulation.1")
-	l.Format = tensor.F32 // these matrices are small, and time and condition affect every value
+	l.Format = tensor.F32 // full precision: these matrices are small, and their results affect every value
 	d.time0, d.time2 = l.All("t_embedder.mlp.0"), l.All("t_embedder.mlp.2")
 	d.capNorm = l.Vector("cap_embedder.0.weight", t.CapDim)
 	d.xPad, d.capPad = l.Vector("x_pad_token", t.Dim), l.Vector("cap_pad_token", t.Dim)
@@ -79,8 +80,8 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 	return d, nil
 }
 
-// ditPass is the memory of passes over a picture and a caption of given sizes. The rows of the picture come first, then
-// those of the caption, each padded.
+// ditPass is the memory of passes over a picture and a caption of given sizes. The padded rows of the picture come
+// first, followed by the padded rows of the caption.
 type ditPass struct {
 	d       *dit
 	marker          // annotates calls of the modules
@@ -100,7 +101,7 @@ type ditPass struct {
 	att                    *op.Attention
 }
 
-// newPass allocates the memory for latents of w×h and a caption with the features feats, [words][CapDim].
+// newPass allocates the memory for latents of w×h and for a caption whose features are feats, [words][CapDim].
 func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 	t := d.cfg
 	across, down := w/t.Patch, h/t.Patch
@@ -123,8 +124,8 @@ func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 	return p
 }
 
-// turns computes the rotations: the angles of a patch depend on its row and column, those of a caption row on its
-// position.
+// turns computes the rotations: the angles of a patch depend on the patch's row and column, and the angles of a caption
+// row depend on its position.
 func (p *ditPass) turns() {
 	t := p.d.cfg
 	half := t.headDim() / 2
@@ -197,7 +198,7 @@ func (p *ditPass) time(t float64) {
 	p.call("t_embedder.mlp.2", func() { d.Linear(p.cond, len(p.cond), d.time2, p.hidden, timeHidden, 1) }, hidden)
 }
 
-// silu launches dst = silu(x) as a single chunk, for a small number of values.
+// silu launches dst = silu(x) as a single chunk, which suits a small number of values.
 func (p *ditPass) silu(dst, x []float32) {
 	p.d.Launch(device.Kernel{Name: "vectorized_elementwise_kernel_silu", Op: "aten::silu", Grid: op.Grid(1, 1), Args: []device.Arg{op.Floats(len(x))}}, 1, func(int) {
 		for i, v := range x {
@@ -221,8 +222,7 @@ func (p *ditPass) pad(rows op.Span, token []float32) {
 	})
 }
 
-// finish launches the last layer: a LayerNorm scaled by the condition, and a matrix product whose result is the
-// patches.
+// finish launches the last layer: a LayerNorm scaled by the condition, and a matrix product that yields the patches.
 func (p *ditPass) finish() {
 	d, c := p.d, p.d.cfg
 	n, dim, at := p.patches.Len(), c.Dim, fmt.Sprintf("all_final_layer.%d-1", c.Patch)

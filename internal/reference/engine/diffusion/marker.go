@@ -7,9 +7,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// marker annotates calls of a component's modules. Without markers it annotates each block and the two parts of a block
-// with their names in the checkpoint. With markers the texts match SGLang's layer-wise NVTX markers for diffusion
-// (0.5.23, multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py): stage, component, path and the sizes of the inputs.
+// marker annotates calls of a component's modules. Without markers, it annotates each block and each of the block's two
+// parts with the name in the checkpoint. With markers, the texts of the annotations match SGLang's layer-wise NVTX
+// markers for diffusion (0.5.23, multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py): stage, component, path and the
+// sizes of the inputs.
 type marker struct {
 	host      *device.Host
 	stage     string // registered name of the stage
@@ -17,7 +18,8 @@ type marker struct {
 	markers   bool
 }
 
-// enter begins a call of the module at path, or of the component if path is "", with input sizes in. leave ends it.
+// enter begins a call of the module at path, or of the component if path is "". in lists the sizes of the inputs. leave
+// ends the call.
 func (m *marker) enter(path string, in ...[]int) {
 	text := m.component
 	if path != "" {
@@ -31,7 +33,7 @@ func (m *marker) enter(path string, in ...[]int) {
 
 func (m *marker) leave() { m.host.End() }
 
-// call runs a module call that is annotated only with markers.
+// call runs a module call. It annotates the call only if markers are on.
 func (m *marker) call(path string, run func(), in ...[]int) {
 	if m.markers {
 		m.enter(path, in...)

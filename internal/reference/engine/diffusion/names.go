@@ -137,7 +137,7 @@ func (s shapes) check(src hf.Source, unused func(name string) bool) error {
 	return nil
 }
 
-// encoderHalf reports whether a tensor belongs to the half of the autoencoder that only image inputs need.
+// encoderHalf reports whether a tensor belongs to the half of the autoencoder that is needed only for image inputs.
 func encoderHalf(name string) bool {
 	return strings.HasPrefix(name, "encoder.") || strings.HasPrefix(name, "quant_conv.")
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/twister"
 )
 
-// randn fills dst with standard normal numbers determined by the seed. They equal those of torch.randn with a CPU
-// generator, to the precision of the logarithm and the cosine. The generator is MT19937 by Matsumoto and Nishimura,
-// with Box and Muller's method on blocks of 16 (normal_fill of ATen's DistributionTemplates.h).
+// randn fills dst with standard normal numbers determined by the seed. The numbers equal the output of torch.randn with
+// a CPU generator, to the precision of the logarithm and the cosine. The generator is MT19937 by Matsumoto and
+// Nishimura, with Box and Muller's method on blocks of 16 (normal_fill of ATen's DistributionTemplates.h).
 func randn(dst []float32, seed uint64) {
 	m := normals{twister.New(uint32(seed))}
 	if len(dst) < 16 {
@@ -30,7 +30,7 @@ func randn(dst []float32, seed uint64) {
 	}
 }
 
-// boxMuller turns 16 uniform numbers into 16 normal ones.
+// boxMuller turns 16 uniform numbers into 16 normal numbers.
 func boxMuller(x []float32) {
 	for j := range 8 {
 		radius := float32(math.Sqrt(float64(-2 * float32(math.Log(float64(1-x[j]))))))
@@ -39,7 +39,7 @@ func boxMuller(x []float32) {
 	}
 }
 
-// few draws fewer than 16 numbers. Like torch, it draws them in pairs and computes in float64.
+// few fills dst, which has fewer than 16 elements. Like torch, it draws the numbers in pairs and computes in float64.
 func (m *normals) few(dst []float32) {
 	const bits = 1 << 53
 	for i := 0; i < len(dst); i += 2 {

@@ -8,7 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// groupNorm is a GroupNorm module (Wu and He, arXiv:1803.08494) with the epsilon that all norms of the decoder have.
+// groupNorm is a GroupNorm module (Wu and He, arXiv:1803.08494) with an epsilon that is the same for all norms of the
+// decoder.
 type groupNorm struct {
 	name         string
 	weight, bias []float32

@@ -49,8 +49,8 @@ func Is(path string) bool {
 }
 
 // Open returns the configuration, the weights and the tokenizer of a model path: "builtin:" and a name, or a directory
-// in Diffusers' layout. If dummy is set, Open uses random weights and does not read those in the directory. It checks
-// the weights against the configuration.
+// in Diffusers' layout. If dummy is set, Open uses random weights and does not read the weights in the directory. Open
+// checks that the weights match the configuration.
 func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, error) {
 	fail := func(err error) (*Config, *Sources, *tokenizer.Tokenizer, error) { return nil, nil, nil, err }
 	if strings.HasPrefix(path, model.BuiltinPrefix) {

@@ -23,7 +23,7 @@ func (p *Picture) PNG(w io.Writer) error {
 	return png.Encode(w, im)
 }
 
-// Dump returns the performance report of a job that model has done.
+// Dump returns the performance report of a job that was run by model.
 func (r *Result) Dump(id, tag, model string) *api.PerfDump {
 	d := api.NewPerfDump(id, tag, r.Began.Add(r.Total), r.Total)
 	d.Meta = api.DumpMeta{"model": model, "width": r.Picture.Width, "height": r.Picture.Height}
@@ -36,7 +36,7 @@ func (r *Result) Dump(id, tag, model string) *api.PerfDump {
 	return d
 }
 
-// WriteDump writes a report in SGLang's format, atomically. It creates directories.
+// WriteDump writes a report in SGLang's format, atomically. It creates missing directories.
 func WriteDump(path string, d *api.PerfDump) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {

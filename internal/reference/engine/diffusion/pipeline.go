@@ -45,7 +45,7 @@ func (p *Pipeline) Close() error { return p.team.Close() }
 // Err returns the error that stopped a rank, or nil.
 func (p *Pipeline) Err() error { return p.team.Err() }
 
-// Job is an image to generate and the reporting it needs.
+// Job is a request for one image, with its reporting options.
 type Job struct {
 	Request
 	ID      string
@@ -56,8 +56,8 @@ type Job struct {
 
 // Profile selects the parts of a job to record, on every rank.
 type Profile struct {
-	// Steps is the number of denoising steps to record. The first step of the job warms up and is not recorded. All:
-	// record every step. AllStages overrides Steps.
+	// Steps is the number of denoising steps to record. The first step of the job is a warm-up and is not recorded. If
+	// Steps is All, every step is recorded. If AllStages is set, Steps has no effect.
 	Steps     int
 	AllStages bool
 	Dir       string
@@ -116,7 +116,7 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 		}
 		h.Quiet(job.Quiet)
 		if job.Profile != nil {
-			p.follow(i, nil) // a span that was shut just now may still be open on this rank
+			p.follow(i, nil) // this rank may not yet have closed a span that has just ended
 		}
 		var pic *Picture
 		err := windows[i].around(func() (err error) {
@@ -148,7 +148,7 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 // aside logs lines concurrently with the work, so that a slow terminal does not delay an image. done waits until all
 // are logged.
 func aside(log func(string)) (say func(string), done func()) {
-	const room = 64 // more lines than an image has
+	const room = 64 // more than the number of lines logged for an image
 	lines, over := make(chan string, room), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -159,8 +159,8 @@ func aside(log func(string)) (say func(string), done func()) {
 	return func(line string) { lines <- line }, func() { close(lines); <-over }
 }
 
-// watch returns a rank's watcher. The watcher of every rank follows the rank's window; that of the first rank also
-// measures all durations.
+// watch returns a rank's watcher. The watcher of every rank controls the rank's window. The watcher of the first rank
+// also measures all durations.
 func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host, log func(string), stop func() error) watcher {
 	first := i == 0
 	return watcher{
@@ -229,9 +229,9 @@ func writeTrace(path string, rank engine.Rank, rec engine.Recording) (notes []st
 	return notes, err
 }
 
-// agreement makes all ranks stop at the same point, and begin and end a Span at the same point. The first rank to
-// arrive at a point decides for all. Otherwise ranks that continue would wait in a collective for ranks that have
-// stopped.
+// agreement makes all ranks stop at the same point and makes them begin and end a Span at the same points. The first
+// rank that arrives at a point decides for all ranks. Without an agreement, a rank that continues would wait in a
+// collective for a rank that has stopped.
 type agreement struct {
 	ctx  context.Context
 	want func() *Span
@@ -246,8 +246,8 @@ type verdict struct {
 	span *Span
 }
 
-// asker returns the function by which a rank asks for the decision at its present point. Every rank must call its
-// function at the same points.
+// asker returns the function by which a rank obtains the decision at the point that it has reached. Every rank must
+// call its function at the same points.
 func (a *agreement) asker(follow func(*Span)) func() error {
 	at := 0
 	next := func() verdict {

@@ -26,7 +26,7 @@ var (
 	decoding     = Stage{"DecodingStage", "decoding_stage"}
 )
 
-// Stages lists the stages' names in ranges.
+// Stages lists the names that the stages have in annotations.
 func Stages() (names []string) {
 	for _, s := range []Stage{validation, textEncoding, latents, timesteps, denoising, decoding} {
 		names = append(names, s.Registered)
@@ -42,7 +42,7 @@ type Request struct {
 	Guidance         float64 // 0: none
 	Seed             uint64
 	Schedule         Schedule
-	Noise            []float32 // [channels][height/f][width/f]; nil: from the seed
+	Noise            []float32 // [channels][height/f][width/f]; nil: drawn from the seed
 }
 
 // Picture holds red, green and blue of each pixel, row by row.
@@ -51,12 +51,13 @@ type Picture struct {
 	RGB           []byte
 }
 
-// watcher observes a run. The rank's thread calls its functions. When the end function of a stage or step is called,
-// all of its work on the device is done. Any function may be nil.
+// watcher observes a run. The rank's thread calls its functions. The end function of a stage or step is called after
+// the device has finished all work of that stage or step. Any function may be nil.
 type watcher struct {
 	Stage func(s Stage) (end func())
 	Step  func(i int) (end func())
-	// Stop is called before each stage and each step. An error ends the run. Stop must return the same on all ranks.
+	// Stop is called before each stage and each step. An error ends the run. Stop must return the same result on all
+	// ranks.
 	Stop func() error
 }
 
@@ -66,8 +67,8 @@ type Options struct {
 	Markers bool          // annotate every module call
 }
 
-// runner is one rank: it has a share of the encoder and of the transformer, and a complete decoder. Only one goroutine
-// may use it.
+// runner is one rank: it has a share of the encoder, a share of the transformer and a complete decoder. Only one
+// goroutine may use it.
 type runner struct {
 	cfg     *Config
 	dev     *device.Device
@@ -106,7 +107,7 @@ func newRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, o
 	return r, nil
 }
 
-// prompts returns the prompts to encode. Every denoising step makes one pass for each of them.
+// prompts returns the prompts to encode. Every denoising step makes one pass for each prompt.
 func (q *Request) prompts() [][]int32 {
 	if q.Guidance > 0 {
 		return [][]int32{q.Prompt, q.Negative}
@@ -114,7 +115,7 @@ func (q *Request) prompts() [][]int32 {
 	return [][]int32{q.Prompt}
 }
 
-// Check returns an error if a request is impossible on ranks with this memory, in bytes; 0: unknown.
+// Check returns an error if a request is impossible on ranks that have memory bytes of memory; 0: unknown.
 func (c *Config) Check(q *Request, memory int64) error {
 	m := c.multiple()
 	w, h := c.largest()
@@ -134,7 +135,7 @@ func (c *Config) Check(q *Request, memory int64) error {
 	case q.Noise != nil && len(q.Noise) != tokens*t.patchDim():
 		return fmt.Errorf("noise of %d values; want %d", len(q.Noise), tokens*t.patchDim())
 	}
-	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // position 0 is unused, and the picture has one position
+	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // one position is unused, and the picture has one
 	for i, p := range q.prompts() {
 		if len(p) < 1 || len(p) > most {
 			return fmt.Errorf("%s has %d tokens; want 1 to %d", []string{"prompt", "negative prompt"}[i], len(p), most)
@@ -316,8 +317,8 @@ func (p *ditPass) patchify(x op.Plane) {
 	})
 }
 
-// each calls f for every latent: with the values of the latent, and with the corresponding values in the patches, which
-// begin at offset at.
+// each calls f for every latent. It passes the values of the latent, the corresponding values in the patches, and the
+// offset at at which those values begin.
 func (p *ditPass) each(x op.Plane, f func(latent, patch []float32, at int), patches []float32) {
 	size, width := p.d.cfg.Patch, p.d.cfg.patchDim()
 	for i := range x.Rows() {

@@ -10,11 +10,12 @@ import (
 // Schedule names a spacing of the noise levels.
 type Schedule string
 
-// Schedules differ in the noise levels before the shift, and in whether the shift is applied twice.
+// Schedules differ in the noise levels before the shift. They also differ in whether the shift is applied once or
+// twice.
 const (
-	SGLang      Schedule = "sglang"         // SGLang 0.5.23: even from 1 to 1/N
-	SGLang0511  Schedule = "sglang-0.5.11"  // even between the scheduler's own limits, which were already shifted
-	Diffusers37 Schedule = "diffusers-0.37" // even from 1 to 0: the last step does nothing
+	SGLang      Schedule = "sglang"         // SGLang 0.5.23: evenly spaced from 1 to 1/N
+	SGLang0511  Schedule = "sglang-0.5.11"  // evenly spaced between the scheduler's limits, which were already shifted
+	Diffusers37 Schedule = "diffusers-0.37" // evenly spaced from 1 to 0: the last step does nothing
 )
 
 // schedules lists all schedules.
@@ -32,10 +33,10 @@ func ParseSchedule(name string) (Schedule, error) {
 	return "", fmt.Errorf("no schedule %q; choose from %s", name, strings.Join(names, ", "))
 }
 
-// sigmas returns the n+1 noise levels of n steps, the last being 0, for a picture of the given number of tokens.
+// sigmas returns the n+1 noise levels for n steps and a picture with the given number of tokens. The last level is 0.
 func (s *Scheduler) sigmas(kind Schedule, n, tokens int) []float64 {
-	// This follows set_timesteps of scheduling_flow_match_euler_discrete.py, where timesteps are sigmas·Train, kept as
-	// float32.
+	// This follows set_timesteps of scheduling_flow_match_euler_discrete.py, where the timesteps are sigmas·Train,
+	// stored as float32.
 	shift := func(x float64) float64 { return s.Shift * x / (1 + (s.Shift-1)*x) }
 	first, last := 1.0, 1/float64(n)
 	switch kind {

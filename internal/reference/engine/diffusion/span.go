@@ -10,13 +10,13 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// Span is a window over several jobs, on every rank. It begins before the next stage or step of a job. It ends before
-// the first stage or step after Shut was called, or by itself after Steps denoising steps.
+// Span is a window over several jobs, on every rank. A Span begins before the next stage or step of a job. It ends
+// after Steps denoising steps. If Shut is called earlier, the Span ends before the next stage or step.
 type Span struct {
-	Steps  int // denoising steps after which the span ends; 0: it ends when Shut is called
+	Steps  int // denoising steps after which the span ends; 0: the span ends when Shut is called
 	Record device.RecordOptions
 
-	began bool // recording may have begun on a rank
+	began bool // recording may have begun on at least one rank
 	left  int  // ranks still recording
 	recs  []engine.Recording
 	err   error
@@ -26,7 +26,7 @@ type Span struct {
 // Done returns a channel that is closed when the span has ended on all ranks.
 func (s *Span) Done() <-chan struct{} { return s.done }
 
-// spanState is a pipeline's state concerning the open Span, if there is one.
+// spanState is the state of a pipeline's open Span, if there is one.
 type spanState struct {
 	mu     sync.Mutex
 	wanted *Span
@@ -35,7 +35,7 @@ type spanState struct {
 
 // spanRank is a rank's recording state. Only the rank's thread uses it.
 type spanRank struct {
-	on, over *Span // on: being recorded; over: recorded last
+	on, over *Span // on: currently recorded; over: recorded most recently
 	steps    int
 }
 
@@ -51,7 +51,7 @@ func (p *Pipeline) Open(s *Span) error {
 	return nil
 }
 
-// Shut ends a span and returns when no rank is still recording it.
+// Shut ends a span. It returns when no rank is recording the span any more.
 func (p *Pipeline) Shut(s *Span) error {
 	p.spans.mu.Lock()
 	if p.spans.wanted == s {
@@ -62,13 +62,13 @@ func (p *Pipeline) Shut(s *Span) error {
 	}
 	p.spans.mu.Unlock()
 	select {
-	case <-s.done: // the running job has ended it
+	case <-s.done: // the running job has ended the span
 		return nil
 	case p.turn <- struct{}{}:
 	}
 	defer func() { <-p.turn }()
 	return p.team.Each(func(i int, _ *runner, _ *device.Host) error {
-		if r := &p.spans.ranks[i]; s.began && r.on == nil && r.over != s { // the job failed before this rank began
+		if r := &p.spans.ranks[i]; s.began && r.on == nil && r.over != s { // the job failed before this rank recorded
 			r.on = s
 		}
 		p.follow(i, nil)
@@ -83,7 +83,8 @@ func (p *Pipeline) recording() bool {
 	return p.spans.wanted != nil
 }
 
-// want returns the span that a job takes part in from now on. A job with its own profile takes part in none.
+// want returns the span that must record a job from now on, or nil. A job that has its own profile is not recorded by
+// any span.
 func (p *Pipeline) want(job *Job) *Span {
 	p.spans.mu.Lock()
 	defer p.spans.mu.Unlock()
@@ -139,8 +140,8 @@ func (p *Pipeline) endSpan(i int) {
 	}
 }
 
-// WriteSpan writes the traces of a finished span, each atomically, and returns notes on their gaps. path returns a
-// rank's file. An error lists the missing files.
+// WriteSpan writes the traces of a finished span and returns notes on gaps in the traces. Each file is written
+// atomically. path returns the path of a rank's file. An error lists the files that could not be written.
 func (p *Pipeline) WriteSpan(s *Span, path func(engine.Rank) string) (paths, notes []string, err error) {
 	err = s.err
 	for i, rank := range p.team.Ranks() {

@@ -26,7 +26,7 @@ type resnet struct {
 	name         string
 	norm1, norm2 groupNorm
 	conv1, conv2 conv
-	shortcut     conv // without a matrix if input and output have equal sizes
+	shortcut     conv // has no matrix if input and output have equal sizes
 }
 
 type midAttention struct {
@@ -36,7 +36,7 @@ type midAttention struct {
 
 type upBlock struct {
 	resnets []resnet
-	up      conv // without a matrix in the last block
+	up      conv // has no matrix in the last block
 }
 
 func newVAE(c *VAE, src hf.Source, launch op.Launcher) (*vae, error) {
@@ -91,7 +91,7 @@ func loadResnet(l *op.Loader, name string, in, out int) resnet {
 	return r
 }
 
-// elements is the largest number of values between two layers of the decoder, for latents of w×h.
+// elements returns the maximum number of values that one layer of the decoder passes to the next, for latents of w×h.
 func (c *VAE) elements(w, h int) int {
 	most := w * h * max(c.Latent, c.Channels[len(c.Channels)-1])
 	in := c.Channels[len(c.Channels)-1]
@@ -107,8 +107,8 @@ func (c *VAE) elements(w, h int) int {
 	return max(most, w*h*c.Out)
 }
 
-// decode launches the decoding of latents, [h][w][Latent], into pixels, [h·f][w·f][Out], with values of about −1 … 1.
-// The result is valid once the stream has finished.
+// decode launches the decoding of latents, [h][w][Latent], into pixels, [h·f][w·f][Out]. The pixel values are about −1
+// … 1. The result is valid once the stream has finished.
 func (v *vae) decode(latents op.Plane) op.Plane {
 	size := v.cfg.elements(latents.W, latents.H)
 	x, a, b := op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}
@@ -169,7 +169,8 @@ func (v *vae) add(dst, p, q []float32) {
 	})
 }
 
-// attend launches x += attention of all pixels over all pixels, with a single head as wide as a pixel.
+// attend launches x += attention of all pixels over all pixels, with a single head whose width is the number of
+// channels.
 func (v *vae) attend(x, a op.Plane) {
 	const at = "decoder.mid_block.attentions.0"
 	v.enter(at, sizes(x))
@@ -193,7 +194,7 @@ type conv struct {
 
 func loadConv(l *op.Loader, name string) conv { return conv{l.Conv(name), name} }
 
-// conv launches y = the convolution of x, with each pixel of x repeated up×up times.
+// conv launches a convolution: y is the convolution of x after each pixel of x has been repeated up×up times.
 func (v *vae) conv(c *conv, y, x op.Plane, up int) op.Plane {
 	v.enter(c.name, []int{1, x.C, x.H * up, x.W * up})
 	defer v.leave()

@@ -12,13 +12,13 @@ type window struct {
 	job      *Job
 	recorder engine.Recorder
 	open     bool
-	rec      engine.Recording // set when it is closed
+	rec      engine.Recording // set when the window is closed
 	err      error            // reason why nothing was recorded
 }
 
 func newWindow(job *Job, r engine.Recorder) *window { return &window{job: job, recorder: r} }
 
-// window returns the recorded denoising steps of the job: the first one, and the one after the last.
+// window returns the range of recorded denoising steps of the job, from ≤ step < to.
 func (j *Job) window() (from, to int) {
 	if j.Profile.AllStages || j.Profile.Steps == All {
 		return 0, j.Steps
@@ -48,7 +48,7 @@ func (j *Job) what() string {
 	return fmt.Sprintf("%d steps", j.Profile.Steps)
 }
 
-// lacks returns notes on steps that were requested but are missing in the traces.
+// lacks returns notes on requested steps that the traces do not contain.
 func (j *Job) lacks() []string {
 	from, to := j.window()
 	if j.Profile.AllStages || j.Profile.Steps == All || to-from == j.Profile.Steps {
@@ -60,8 +60,8 @@ func (j *Job) lacks() []string {
 	return []string{fmt.Sprintf("The traces hold %d of %d denoising steps: the first of %d inference steps is a warm-up.", to-from, j.Profile.Steps, j.Steps)}
 }
 
-// around runs a job. With AllStages it records the entire job. It closes a window that a failure left open. A rank that
-// cannot record still runs the job, because the other ranks wait for it in collectives.
+// around runs a job. With AllStages it records the entire job. If the job fails with an open window, around closes the
+// window. A rank that cannot record still runs the job, because the other ranks wait for this rank in collectives.
 func (w *window) around(run func() error) error {
 	if w == nil {
 		return run()
@@ -73,8 +73,7 @@ func (w *window) around(run func() error) error {
 	return run()
 }
 
-// step begins a denoising step. It annotates the steps of a window with the ranges that torch's profiler puts around
-// steps.
+// step begins a denoising step. It annotates the steps of a window with the same ranges as torch's profiler.
 func (w *window) step(i int, h *device.Host) (end func()) {
 	if w == nil || w.job.Profile.AllStages {
 		return func() {}

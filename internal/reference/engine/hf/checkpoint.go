@@ -24,7 +24,7 @@ const (
 	DiffusionWeights = "diffusion_pytorch_model"
 )
 
-// OpenCheckpoint opens the weights with that base name in dir. The caller must close them.
+// OpenCheckpoint opens the weights in dir whose base name is base. The caller must close the Checkpoint.
 func OpenCheckpoint(dir, base string) (*Checkpoint, error) {
 	c := &Checkpoint{dir: dir, where: map[string]*File{}}
 	names, index, err := checkpointFiles(dir, base)
@@ -80,7 +80,8 @@ func checkpointFiles(dir, base string) (names []string, index map[string]string,
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, name := range index {
-		// If names with a path were allowed, a downloaded index could open any file of this machine.
+		// Reject names that contain a path. Otherwise a downloaded index could make this process open any file on the
+		// machine.
 		if name != filepath.Base(name) || !strings.HasSuffix(name, ".safetensors") {
 			return nil, nil, fmt.Errorf("%s: %q is not a plain safetensors file name", path, name)
 		}
@@ -111,7 +112,7 @@ func (c *Checkpoint) Shape(name string) ([]int, bool) {
 	return f.Shape(name)
 }
 
-// Read fills dst with the tensor's elements from offset off on, widened to float32.
+// Read fills dst with the tensor's elements beginning at offset off, widened to float32.
 func (c *Checkpoint) Read(name string, off int, dst []float32) error {
 	f := c.where[name]
 	if f == nil {

@@ -1,5 +1,5 @@
 // Package hf reads directories in the Hugging Face layout: JSON configurations, and weights in one safetensors file or
-// in several with an index. It is independent of any architecture.
+// in several files with an index. It is independent of any architecture.
 package hf
 
 import (

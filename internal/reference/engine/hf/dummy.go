@@ -12,7 +12,7 @@ import (
 // Dummy provides random weights of given shapes. An element depends only on the seed, the tensor's name and the
 // position in the tensor, so the weights do not depend on how the model is split over ranks. The elements of matrices
 // and convolutions are uniformly distributed with variance 1/inputs, which keeps activations in a normal range through
-// any number of layers. Vectors belong to norms and biases: weights of norms are 1 and biases 0.
+// any number of layers. Vectors are the weights of norms, which are 1, and biases, which are 0.
 type Dummy struct {
 	seed   uint64
 	shapes map[string][]int
@@ -30,7 +30,7 @@ func (d *Dummy) Shape(name string) ([]int, bool) {
 	return shape, ok
 }
 
-// Read fills dst with the tensor's elements from offset off on.
+// Read fills dst with the tensor's elements beginning at offset off.
 func (d *Dummy) Read(name string, off int, dst []float32) error {
 	shape, ok := d.shapes[name]
 	if !ok {
@@ -49,7 +49,7 @@ func (d *Dummy) Read(name string, off int, dst []float32) error {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	base := Mix(d.seed ^ h.Sum64())
-	// A uniform number in [−a, a] has variance a²/3.
+	// The numbers are uniform in [−a, a]. Their variance is a²/3.
 	inputs := 1
 	for _, n := range shape[1:] {
 		inputs *= n

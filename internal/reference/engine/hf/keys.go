@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Keys reads the members of one JSON object. The first error is kept, and later reads return their defaults. A null
-// counts as missing.
+// Keys reads the members of one JSON object. The first error is kept, and reads after the error return their defaults.
+// A member whose value is null counts as missing.
 type Keys struct {
 	raw  map[string]json.RawMessage
 	read map[string]bool
@@ -34,8 +34,8 @@ func (r *Keys) Fail(format string, args ...any) {
 	}
 }
 
-// Override replaces members by those of o; a null removes a member. If a member of o is not in known, Override returns
-// its name.
+// Override replaces members of r with the members of o. A null in o removes the member from r. If a member of o is not
+// in known, Override returns its name.
 func (r *Keys) Override(o *Keys, known map[string]bool) (unknown string) {
 	for key, value := range o.raw {
 		if !known[key] {
@@ -87,7 +87,7 @@ func (r *Keys) Float(key string, missing float64) float64 {
 	return missing
 }
 
-// Int reads an integer of at most 32 bits. It also accepts the form 4096.0, which some configurations use.
+// Int reads an integer of at most 32 bits. It also accepts an integer written like 4096.0, as in some configurations.
 func (r *Keys) Int(key string, missing int) int {
 	var v float64
 	if !r.Get(key, &v, "an integer") {
@@ -132,7 +132,7 @@ func (r *Keys) Object(key string) *Keys {
 	return &Keys{raw: raw, read: map[string]bool{}}
 }
 
-// Unread lists the members that were not read and are not harmless, sorted.
+// Unread lists the members that were not read and are not listed in harmless, sorted.
 func (r *Keys) Unread(harmless map[string]bool) []string {
 	var names []string
 	for key, raw := range r.raw {

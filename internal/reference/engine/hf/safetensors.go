@@ -16,18 +16,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Source yields the tensors of a checkpoint by their Hugging Face names. It is safe for concurrent use: every rank
-// reads its own part.
+// Source yields the tensors of a checkpoint by their Hugging Face names. A Source is safe for concurrent use, because
+// every rank reads its own part of the tensors.
 type Source interface {
 	// Shape returns the sizes of a tensor, outermost first.
 	Shape(name string) (shape []int, ok bool)
 	// Names lists all tensors, sorted.
 	Names() []string
-	// Read fills dst with the tensor's elements from offset off on, in row-major order, as float32.
+	// Read fills dst with the tensor's elements beginning at offset off, in row-major order, as float32.
 	Read(name string, off int, dst []float32) error
 }
 
-// maxHeader is the limit for the JSON header, in bytes. It is that of the safetensors library.
+// maxHeader is the limit for the JSON header, in bytes. The safetensors library has the same limit.
 const maxHeader = 100_000_000
 
 // view locates one tensor.
@@ -39,9 +39,9 @@ type view struct {
 	size  int   // bytes of an element
 }
 
-// File is an open safetensors file (https://github.com/huggingface/safetensors, "Format"). Such a file has the length
-// of the header as 8 little-endian bytes, then the header, a JSON object with the type, shape and offsets of each
-// tensor, and then the tensors' bytes without gaps.
+// File is an open safetensors file (https://github.com/huggingface/safetensors, "Format"). Such a file begins with the
+// length of the header as 8 little-endian bytes. The header follows. It is a JSON object with the type, shape and
+// offsets of each tensor. The tensors' bytes come last, without gaps.
 type File struct {
 	path    string
 	r       io.ReaderAt
@@ -67,7 +67,7 @@ func OpenFile(path string) (*File, error) {
 	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
-// Close closes the file. Tensors cannot be read afterwards.
+// Close closes the file. After Close, no tensor can be read.
 func (f *File) Close() error {
 	if f.close == nil {
 		return nil
@@ -78,8 +78,9 @@ func (f *File) Close() error {
 // elemSize is the size in bytes of an element, for the types that can be read as float32.
 var elemSize = map[string]int{"F32": 4, "BF16": 2, "F16": 2}
 
-// ParseFile reads the header of a safetensors file of size bytes. It checks that every tensor lies within the file and
-// that the tensors together fill the file. So it detects truncated downloads, and Read can rely on all offsets.
+// ParseFile reads the header of a safetensors file of size bytes. ParseFile checks that every tensor lies within the
+// file and that the tensors together fill the file. Therefore truncated downloads are detected, and Read can rely on
+// all offsets.
 func ParseFile(r io.ReaderAt, size int64) (*File, error) {
 	var length [8]byte
 	if size < 8 {
@@ -146,7 +147,7 @@ func parseView(text []byte, data int64) (view, error) {
 	return v, nil
 }
 
-// checkGaps checks that the tensors follow each other from the header to the end of the file, as the format requires.
+// checkGaps verifies that the tensors fill the file from the header to the end without gaps, as the format requires.
 func (f *File) checkGaps(size int64) error {
 	if len(f.tensors) == 0 {
 		return errors.New("no tensors")
@@ -184,7 +185,7 @@ const readChunk = 1 << 16
 
 var readBuffers = sync.Pool{New: func() any { return new([readChunk]byte) }}
 
-// Read fills dst with the tensor's elements from offset off on, widened to float32.
+// Read fills dst with the tensor's elements beginning at offset off, widened to float32.
 func (f *File) Read(name string, off int, dst []float32) error {
 	v, ok := f.tensors[name]
 	if !ok {

@@ -1,18 +1,19 @@
-// Package kvcache allocates the blocks of a paged key-value cache and remembers the token prefixes in these blocks. So
-// a prefix of several requests is computed only once. This is SGLang's radix cache, at the granularity of blocks.
+// Package kvcache allocates the blocks of a paged key-value cache and remembers which token prefixes the blocks
+// contain. Therefore a prefix that several requests share is computed only once. The design is SGLang's radix cache, at
+// the granularity of blocks.
 //
-// The main type is [Cache]. A Cache handles block numbers and tokens, never the memory itself. Lengths are in
-// positions; a position is one token of one sequence, and a block has [BlockSize] positions. A Cache belongs to one
+// The main type is [Cache]. A Cache handles block numbers and tokens, never the memory of the blocks. Lengths are in
+// positions. A position is one token of one sequence, and a block has [BlockSize] positions. A Cache belongs to one
 // scheduler and is not safe for concurrent use.
 //
 // # Owners of a block
 //
-// A block is free, or held by the tree of prefixes, by tables, or by both. A block enters the tree only when the keys
-// and values of all its positions are computed, and is never written again. A block that is not in the tree belongs to
-// exactly one table. So no two sequences ever write to the same block.
+// A block is either free or held by the tree of prefixes, by tables, or by both. A block enters the tree only when the
+// keys and values of all its positions are computed. A block in the tree is never written again. Every other block that
+// is not free belongs to exactly one table. Therefore no two sequences ever write to the same block.
 //
-// A table that holds a node of the tree holds all of its ancestors. Therefore, if no table holds a node, none holds its
-// descendants, and all of them can be evicted.
+// A table that holds a node of the tree holds all of its ancestors. Therefore, if no table holds a node, no table holds
+// a descendant of that node, and the node and all of its descendants can be evicted.
 package kvcache
 
 import "fmt"
@@ -26,11 +27,11 @@ func Blocks(n int) int { return (n + BlockSize - 1) / BlockSize }
 // Cache is the pool of blocks and the tree of cached prefixes.
 type Cache struct {
 	radix bool
-	free  []int32 // a stack: the block freed last is taken first, since it is still warm in the CPU cache
-	holds []int32 // for each block: the number of tables that hold it, plus one if the tree holds it
+	free  []int32 // a stack: the block freed last is reused first, because it is still in the CPU cache
+	holds []int32 // for each block: the number of tables that hold it, plus one if the block is in the tree
 	tree  node    // root; it has no block
 	nodes int     // blocks in the tree
-	idle  order   // nodes that no table holds, oldest first
+	idle  order   // nodes that no table holds, longest idle first
 }
 
 // Options configure a cache.
@@ -53,22 +54,22 @@ func New(opt Options) *Cache {
 	return c
 }
 
-// Table lists the blocks of one sequence: Blocks[i] has the positions [64·i, 64·i+64). The zero Table is empty. Callers
-// must not change Blocks.
+// Table lists the blocks of one sequence: Blocks[i] contains the positions [64·i, 64·i+64). The zero Table is empty.
+// Callers must not change Blocks.
 type Table struct {
 	Blocks []int32
-	// Pinned means that the blocks are also read by someone other than the table's owner. Publish then does not replace
-	// any block.
+	// Pinned means that the table's owner is not the only reader of the blocks, for example during a transfer. If
+	// Pinned is set, Publish does not replace any block.
 	Pinned bool
 	shared int   // number of leading Blocks that are in the tree
-	leaf   *node // the node of Blocks[shared-1]; nil for none
+	leaf   *node // the node of Blocks[shared-1]; nil if shared is 0
 }
 
 // Shared returns the number of leading positions whose blocks are in the tree.
 func (t *Table) Shared() int { return t.shared * BlockSize }
 
-// Acquire fills an empty table with the longest cached prefix of tokens, of at most limit positions, and returns its
-// length.
+// Acquire fills an empty table with the longest cached prefix of tokens that has at most limit positions. It returns
+// the length of that prefix.
 func (c *Cache) Acquire(t *Table, tokens []int32, limit int) int {
 	if len(t.Blocks) != 0 {
 		panic("kvcache: acquire into a table in use")
@@ -91,11 +92,11 @@ func (c *Cache) Acquire(t *Table, tokens []int32, limit int) int {
 	return t.Shared()
 }
 
-// Fits reports whether tables can get that many more blocks in total.
+// Fits reports whether the given number of further blocks is available to tables.
 func (c *Cache) Fits(blocks int) bool { return blocks <= len(c.free)+c.idle.len }
 
-// Grow extends the table to the given number of positions. It evicts unused prefixes if needed, least recently used
-// first. If there are not enough blocks, it changes nothing and returns false.
+// Grow extends the table to the given number of positions. If necessary, Grow evicts unused prefixes, least recently
+// used first. If there are not enough blocks, Grow changes nothing and returns false.
 func (c *Cache) Grow(t *Table, positions int) bool {
 	need := Blocks(positions) - len(t.Blocks)
 	if need <= 0 {
@@ -116,8 +117,9 @@ func (c *Cache) Grow(t *Table, positions int) bool {
 	return true
 }
 
-// Publish adds the whole blocks of tokens to the tree. tokens are the positions that the table has computed so far. If
-// the tree already has an equal block, the table's block is freed and the table gets the tree's block in its place.
+// Publish adds all complete blocks of tokens to the tree. tokens are the tokens of all positions that have been
+// computed in the table's blocks. If the tree already has a block with the same prefix, the table's block is freed and
+// the tree's block replaces it in the table.
 func (c *Cache) Publish(t *Table, tokens []int32) {
 	if !c.radix {
 		return
@@ -137,20 +139,20 @@ func (c *Cache) Publish(t *Table, tokens []int32) {
 			t.Blocks[i] = next.block
 		} else {
 			next = at.grow(tokens, i, t.Blocks[i])
-			c.holds[next.block]++ // the tree's hold
+			c.holds[next.block]++ // the hold of the tree
 			c.nodes++
 		}
 		t.shared, t.leaf = i+1, next
 	}
 }
 
-// Release empties the table. Blocks in the tree stay there until their memory is needed. Call Publish first for blocks
-// that are worth keeping.
+// Release empties the table. Blocks in the tree stay in the tree until their memory is needed. To keep other blocks,
+// call Publish before Release.
 func (c *Cache) Release(t *Table) {
 	for i := len(t.Blocks) - 1; i >= t.shared; i-- {
 		c.drop(t.Blocks[i])
 	}
-	// Release nodes from the leaf up, because a node must be older than its parent in the order of idle nodes.
+	// Release nodes from the leaf up, because in the order of idle nodes every node must precede its parent.
 	for n := t.leaf; n != nil && n != &c.tree; n = n.up {
 		c.holds[n.block]--
 		if c.holds[n.block] == 1 {
@@ -171,8 +173,8 @@ func (c *Cache) Flush() {
 type Usage struct {
 	Total     int
 	Free      int
-	Evictable int // blocks with prefixes that no table uses
-	Cached    int // blocks in the tree, used or not
+	Evictable int // blocks in the tree that no table holds
+	Cached    int // all blocks in the tree, including those that tables hold
 }
 
 // Used returns the number of blocks that tables hold.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Check returns the first broken invariant as an error. Its arguments must be all tables that hold blocks. It is meant
-// for tests, because its run time grows with the size of the pool.
+// Check returns the first broken invariant as an error. Its arguments must be all tables that hold blocks. Check is
+// intended for tests only, because its run time grows with the size of the pool.
 func (c *Cache) Check(tables ...*Table) error {
 	holds := make([]int32, len(c.holds))
 	for _, b := range c.free {
@@ -64,7 +64,7 @@ func (c *Cache) checkTree(n *node, holds []int32) (int, error) {
 	return count, nil
 }
 
-// checkTable adds the holds of one table.
+// checkTable checks one table and adds its holds to holds.
 func (c *Cache) checkTable(t *Table, holds, inTree []int32) error {
 	at := t.leaf
 	for i := t.shared - 1; i >= 0; i-- {

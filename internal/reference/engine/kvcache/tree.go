@@ -3,7 +3,8 @@ package kvcache
 // key holds the tokens of one block. Arrays are compared and hashed by value, so lookups are exact.
 type key [BlockSize]int32
 
-// node is one block of the tree. Its tokens follow the tokens of the nodes on the path from the root.
+// node is one block of the tree. In a sequence, the tokens of a node follow the tokens of the nodes on the path from
+// the root to that node.
 type node struct {
 	up       *node
 	children map[key]*node
@@ -43,10 +44,10 @@ func (n *node) detach() {
 	n.up = nil
 }
 
-// order lists the idle nodes by the time they became idle, in a ring with a sentinel.
+// order lists the idle nodes in the order in which they became idle. It is a ring with a sentinel.
 //
-// A table releases its nodes from the leaf up, and a table that holds a node also holds the node's ancestors. So every
-// node precedes its parent, the oldest node is always a leaf, and eviction needs no search.
+// A table releases its nodes from the leaf up, and a table that holds a node also holds the node's ancestors. Therefore
+// every node precedes its parent in the order, and the oldest node is always a leaf. Eviction needs no search.
 type order struct {
 	ring node
 	len  int

@@ -18,12 +18,12 @@ import (
 //	28  CRC-32C of the payload, 4
 //	32  CRC-32C of bytes 0 to 31, 4
 //
-// If only the payload is corrupt, the reader still knows from the header where the next frame begins and which room has
-// bad blocks.
+// The header has its own checksum. If only the payload is corrupt, the header still shows where the next frame begins
+// and which room has corrupt blocks.
 //
 // The payload of a blocks frame contains, for each head, the keys of all blocks and then the values of all blocks. The
-// frames open, welcome and bind carry JSON; abort carries a text. The end frame on the first link of a room carries the
-// data given to Outgoing.Finish.
+// frames open, welcome and bind carry JSON. The frame abort carries a text. The end frame on the first link of a room
+// carries the data given to Outgoing.Finish.
 type header struct {
 	kind          kind
 	last          bool // last frame of a call of Outgoing.Send
@@ -43,13 +43,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type kind byte
 
 const (
-	kindWelcome kind = iota + 1 // first message of the source: its layout
+	kindWelcome kind = iota + 1 // the source's first message: its layout
 	kindBind                    // the sink's first message: the ranks that the link joins
-	kindOpen                    // from the sink: the memory for the room is ready
+	kindOpen                    // from the sink: memory for the room is ready
 	kindBlocks                  // from the source: keys and values
 	kindEnd                     // from the source: everything has been sent
 	kindAck                     // from the sink: everything has arrived
-	kindAbort                   // from either: the room has ended, with the reason; in a handshake: the link is refused
+	kindAbort                   // from either worker: the room has ended; in a handshake: link refused; with the reason
 	kindPing
 	kinds
 )
@@ -57,8 +57,8 @@ const (
 const (
 	maxIndex   = 1<<16 - 1
 	maxPayload = 64 << 20
-	// frameBytes is the target size of frames with blocks, in bytes. A frame of this size stays in a core's cache between
-	// checksum and copy.
+	// frameBytes is the target size of frames with blocks, in bytes. A frame of this size is still in a core's cache
+	// when it is copied after its checksum has been computed.
 	frameBytes = 256 << 10
 )
 
@@ -121,8 +121,8 @@ func readHeader(r io.Reader, buf []byte) (h header, err error) {
 	return h, err
 }
 
-// readPayload reads the payload of a frame of a kind that carries no blocks. It allocates memory as bytes arrive,
-// regardless of the length that the header announces.
+// readPayload reads the payload of a frame of a kind that carries no blocks. It allocates memory only as bytes arrive,
+// because the length in the header may be wrong.
 func readPayload(r io.Reader, h header) ([]byte, error) {
 	var out []byte
 	for len(out) < h.bytes {
@@ -156,8 +156,8 @@ func cut(heads Span, blocks, page int, each func(head, heads, first, n int)) {
 	}
 }
 
-// parts calls each with the memory that a frame of blocks covers, in payload order. Blocks that are adjacent in memory
-// form one part.
+// parts passes to each, in payload order, the parts of memory that a frame of blocks covers. Blocks that are adjacent
+// in memory form one part.
 func parts(r *Rank, layer, head, heads int, blocks []int32, each func([]byte) error) error {
 	for h := head; h < head+heads; h++ {
 		for _, values := range []bool{false, true} {

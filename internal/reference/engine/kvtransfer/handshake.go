@@ -22,8 +22,8 @@ type welcome struct {
 	Nonce   string `json:"nonce"`
 }
 
-// bind is the sink's answer: the source's rank that the link joins, the part of the cache it carries, and the proof
-// that both sides know the key.
+// bind is the sink's answer to a welcome. It contains the source's rank that the link joins, the part of the cache that
+// the link carries, and a proof that the sink knows the key.
 type bind struct {
 	DP    int    `json:"dp"`
 	Rank  int    `json:"rank"`
@@ -37,8 +37,8 @@ func proof(key, nonce string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// mostSaid is the maximum size of a message of the handshake, in bytes. It is needed because anyone can connect and
-// send such messages.
+// mostSaid is the maximum size of a message of the handshake, in bytes. The limit is needed because any process can
+// connect and send such messages.
 const mostSaid = 1 << 20
 
 // hear reads one message of the handshake.
@@ -71,11 +71,11 @@ func say(w io.Writer, k kind, v any) error {
 	return err
 }
 
-// greet does the source's part of the handshake on a new connection. It confirms the link with a ping.
+// greet performs the source's part of the handshake on a new connection. To accept the link, it sends a ping.
 func (s *Source) greet(c net.Conn) (b bind, err error) {
 	c.SetDeadline(time.Now().Add(s.opt.Handshake))
 	var nonce [16]byte
-	rand.Read(nonce[:]) // never fails
+	rand.Read(nonce[:]) // cannot fail
 	w := welcome{Version: version, Layout: s.w.Layout, Nonce: hex.EncodeToString(nonce[:])}
 	if err = say(c, kindWelcome, w); err != nil {
 		return b, err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Incoming is a room as seen by the sink.
+// Incoming is the sink's state of a room.
 type Incoming struct {
 	s       *Sink
 	dp      int
@@ -31,15 +31,15 @@ func (in *Incoming) open(links []*sinkLink) {
 	dead, err := in.enter(links)
 	switch {
 	case dead != nil:
-		in.s.forget(dead.set, dead.mates) // the link may have died before the room was registered on it
+		in.s.forget(dead.set, dead.mates) // the link may have ended before the room was registered on it
 		in.fail(dead, err)
 	case err != nil:
 		in.finish(err)
 	}
 }
 
-// enter adds the room to the links and announces it to the source. If another goroutine ends the room at the same time,
-// that goroutine waits for enter and then finds the links.
+// enter adds the room to the links and announces it to the source. A goroutine that ends the room at the same time
+// waits until enter returns and then finds the links.
 func (in *Incoming) enter(links []*sinkLink) (dead *sinkLink, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -62,13 +62,13 @@ func (in *Incoming) enter(links []*sinkLink) (dead *sinkLink, err error) {
 			return nil, fmt.Errorf("%w: room %d is taken by another request", ErrBootstrap, in.room)
 		}
 		in.links, in.left = links[:i+1], len(links)
-		text, _ := json.Marshal(open{Links: len(links), Link: i, Blocks: len(in.blocks)}) // contains only numbers
+		text, _ := json.Marshal(open{Links: len(links), Link: i, Blocks: len(in.blocks)}) // cannot fail
 		l.tell(kindOpen, in.room, text)
 	}
 	return nil, nil
 }
 
-// leave removes the room from its links and its sink.
+// leave removes the room from its links and from its sink.
 func (in *Incoming) leave() {
 	in.s.mu.Lock()
 	delete(in.s.rooms, in)
@@ -85,7 +85,7 @@ func (in *Incoming) leave() {
 	}
 }
 
-// Abort ends the room, unless it already has ended.
+// Abort ends the room. It has no effect if the room has already ended.
 func (in *Incoming) Abort(reason error) { in.fail(nil, reason) }
 
 // fail ends the room and notifies the source on all links except from.

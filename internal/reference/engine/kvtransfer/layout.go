@@ -1,19 +1,19 @@
 // Package kvtransfer moves the keys and values of prompts from prefill workers to decode workers over TCP
 // (prefill/decode disaggregation).
 //
-// A prefill worker has a [Source], which listens on the bootstrap port. A decode worker has a [Sink], which dials it.
-// They are paired by a room, a number that a router sends to both of them with the request. The sink announces the room
-// as soon as it has memory for the prompt. The source then pushes blocks layer by layer while the prompt is computed,
-// followed by the first token. The sink acknowledges that everything has arrived, and both workers release the room's
-// memory.
+// A prefill worker has a [Source], which listens on the bootstrap port. A decode worker has a [Sink], which dials the
+// Source. A request's two workers are paired by a room, a number that the router sends to both workers with the
+// request. The sink announces the room as soon as it has memory for the prompt. The source then pushes blocks layer by
+// layer while the prompt is computed, followed by the first token. Finally the sink acknowledges that everything has
+// arrived, and both workers release the room's memory.
 //
-// There is one connection, called a link, for each pair of ranks that have layers and KV heads in common. So the two
-// workers may be sharded differently. Links are reused by later requests. Every frame has a checksum (frame.go). A
+// There is one connection, called a link, for each pair of ranks that have layers and KV heads in common. Therefore the
+// two workers may be sharded differently. Links are reused by later requests. Every frame has a checksum (frame.go). A
 // corrupt frame ends its room. A broken link ends the rooms that used it, and the next room dials again. A room ends
-// exactly once on each worker, and only when the room's memory is no longer read or written. So the memory's owner may
-// reuse the memory as soon as the owner is notified.
+// exactly once on each worker, and only when that worker no longer reads or writes the room's memory. Therefore the
+// memory's owner may reuse the memory as soon as it is notified of the end.
 //
-// The package handles blocks and bytes; it is independent of models and tokens. Sizes are in bytes. Keys and values are
+// The package handles blocks and bytes; it knows neither models nor tokens. Sizes are in bytes. Keys and values are
 // sent in their memory layout.
 package kvtransfer
 
@@ -36,12 +36,12 @@ type Place struct{ Layers, Heads Span }
 
 // Layout describes how a worker stores keys and values. All data-parallel ranks of a worker have the same layout.
 type Layout struct {
-	Model  string  // describes everything else that must be equal on both workers
+	Model  string  // describes all other properties that must be equal on both workers
 	Layers int     // number of layers of the model
 	Heads  int     // KV heads of the model
-	Page   int     // bytes of one head's keys in one block; the values have the same size
+	Page   int     // bytes of one head's keys in one block, and also of its values
 	DP     int     // data-parallel ranks
-	Ranks  []Place // parts of the ranks of any data-parallel rank
+	Ranks  []Place // parts of the ranks; equal for all data-parallel ranks
 }
 
 func (l *Layout) check() error {
@@ -57,14 +57,14 @@ func (l *Layout) check() error {
 	return nil
 }
 
-// pair is a source's rank, a sink's rank, and the part of the cache that the first sends to the second.
+// pair is a source's rank, a sink's rank, and the part of the cache that the source's rank sends to the sink's rank.
 type pair struct {
 	from, to int
 	Place
 }
 
-// pairs returns the transfers that fill each rank of to exactly once. If several ranks of from have the same head, the
-// first of them sends it.
+// pairs returns the transfers that fill the cache of each rank of to exactly once. If several ranks of from have the
+// same head, the first of these ranks sends the head.
 func pairs(from, to *Layout) ([]pair, error) {
 	if from.Model != to.Model || from.Layers != to.Layers || from.Heads != to.Heads || from.Page != to.Page {
 		return nil, fmt.Errorf("the prefill worker serves a different model: %q with %d layers, %d KV heads and pages of %d bytes; this worker serves %q with %d, %d and %d",
@@ -97,8 +97,8 @@ type Rank struct {
 	// Pages returns the memory of n consecutive blocks of a layer and a KV head: n·Page bytes of keys and n·Page bytes of
 	// values.
 	Pages func(layer, head int, block int32, n int) (k, v []byte)
-	// Span is called when blocks of a request begin to move. The function that it returns is called at the end, with the
-	// number of bytes moved. nil: moves are not reported.
+	// Span is called when a move of a request's blocks begins. The returned function is called when the move ends, with
+	// the number of bytes moved. If Span is nil, moves are not reported.
 	Span func(name, request string, room uint64) (end func(bytes int64))
 }
 
@@ -118,22 +118,22 @@ type Worker struct {
 // Options configure a Source or a Sink. The zero value works.
 type Options struct {
 	Key string // must be equal on both workers
-	// Bootstrap limits how long a worker waits for the other one to announce a room; default 300 s
+	// Bootstrap limits the time for which a worker waits until the other worker announces a room; default 300 s
 	// (SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT).
 	Bootstrap time.Duration
-	// Waiting limits two waits; default 300 s (SGLANG_DISAGGREGATION_WAITING_TIMEOUT). A source waits this long for the
-	// acknowledgement after everything has been computed. A sink waits this long for everything to arrive after announcing
-	// the room.
+	// Waiting limits two waits; default 300 s (SGLANG_DISAGGREGATION_WAITING_TIMEOUT). A source waits at most this long
+	// for the acknowledgement after everything has been computed. A sink waits at most this long, after it has
+	// announced the room, until everything has arrived.
 	Waiting time.Duration
 	// Handshake limits the time to set up a link; default 10 s.
 	Handshake time.Duration
-	// Silence is the time after which a link is closed if it receives nothing, or if the peer accepts nothing; default 15
-	// s. An idle link sends three pings in that time.
+	// Silence is the time after which a link is closed if nothing arrives or the peer accepts no data; default 15 s. An
+	// idle link sends three pings in that time.
 	Silence time.Duration
-	// Log receives lines about broken links, without a time. Any goroutine may call it.
+	// Log receives lines about broken links. The lines contain no timestamp. Any goroutine may call it.
 	Log func(line string)
-	// Moved is called for each room that ended without error, with the bytes moved and the time since the first block. It
-	// must not block.
+	// Moved is called for each room that ended without error, with the number of bytes moved and the time since the
+	// first block. It must not block.
 	Moved func(bytes int64, took time.Duration)
 }
 

@@ -22,11 +22,11 @@ type blocksJob struct {
 	out    *Outgoing
 	layer  int
 	blocks []int32 // numbers of the blocks in memory
-	first  int     // index of blocks[0] in the request
+	first  int     // index of blocks[0] among the request's blocks
 }
 
-// link is the part of a connection that sources and sinks have in common. One goroutine writes and one reads; any
-// goroutine may queue jobs.
+// link is the part of a connection that sources and sinks have in common. One goroutine writes and another goroutine
+// reads. Any goroutine may queue jobs.
 type link struct {
 	conn    net.Conn
 	silence time.Duration
@@ -41,9 +41,9 @@ type link struct {
 	heard time.Time // when the reader last extended the deadline; owned by the reader
 }
 
-// nearBuffer limits the bytes in flight between two processes of one machine. By default the system allows many times
-// as much, which exceeds the size of the CPU caches. Between machines that large default is kept, because it is needed
-// to use the whole bandwidth.
+// nearBuffer limits the bytes in flight between two processes of one machine. The system's default is many times as
+// large, so the bytes in flight would not fit in the CPU caches. Between machines the default is kept, because a large
+// limit is needed to use the full bandwidth.
 const nearBuffer = 3 << 20
 
 // near limits the bytes in flight if both ends of the connection are on one machine.
@@ -55,7 +55,7 @@ func near(c net.Conn) {
 	from, ok1 := c.LocalAddr().(*net.TCPAddr)
 	to, ok2 := c.RemoteAddr().(*net.TCPAddr)
 	if ok1 && ok2 && from.IP.Equal(to.IP) {
-		_, _ = t.SetReadBuffer(nearBuffer), t.SetWriteBuffer(nearBuffer) // ignore errors: transfers are only slower
+		_, _ = t.SetReadBuffer(nearBuffer), t.SetWriteBuffer(nearBuffer) // ignore errors, which only slow transfers
 	}
 }
 
@@ -96,8 +96,8 @@ func (l *link) fail(err error) {
 	}
 }
 
-// take waits for queued jobs and returns them. It returns a ping if nothing is queued for one tick, and nil if the link
-// has ended.
+// take waits for queued jobs and returns them. If nothing is queued for one tick, take returns a ping. If the link has
+// ended, take returns nil.
 func (l *link) take(tick <-chan time.Time) []job {
 	for {
 		l.mu.Lock()
@@ -147,8 +147,8 @@ func (l *link) send(b net.Buffers) error {
 	return err
 }
 
-// Read reads from the connection and extends its deadline, because any data shows that the peer is alive. It does not
-// extend the deadline at each read, which would take longer than a small read.
+// Read reads from the connection and extends its deadline, because any data shows that the peer is alive. Read does not
+// extend the deadline on every call, because that would take longer than a small read.
 func (l *link) Read(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(l.heard) > l.silence/16 {
 		l.heard = now
@@ -157,7 +157,8 @@ func (l *link) Read(p []byte) (int, error) {
 	return l.conn.Read(p)
 }
 
-// read passes each incoming frame to each, which reads the payload, until an error ends the link.
+// read passes the header of each incoming frame to each until an error ends the link. each must read the frame's
+// payload.
 func (l *link) read(each func(header) error) {
 	buf := make([]byte, headerSize)
 	for {
@@ -191,7 +192,7 @@ type use struct {
 	tell   func()
 }
 
-// begin reports whether the room is still open. If so, end must follow.
+// begin reports whether the room is still open. If it returns true, the caller must call end.
 func (u *use) begin() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -212,7 +213,8 @@ func (u *use) end() {
 	}
 }
 
-// close ends the room. tell is called once, now or by the last user. close reports false if the room had already ended.
+// close ends the room. tell is called once: by close if the memory has no users, otherwise by the last user. close
+// returns false if the room had already ended.
 func (u *use) close(tell func()) bool {
 	u.mu.Lock()
 	if u.ended {

@@ -8,27 +8,27 @@ import (
 
 // Events are the callbacks of a room. Any goroutine may call them, and they must not block.
 type Events struct {
-	// Opened is called when the decode worker has memory for the prompt. If the room ends at that moment, Opened may be
-	// called after Ended.
+	// Opened is called when the decode worker has memory for the prompt. If the room ends at the same time, Opened may
+	// be called after Ended.
 	Opened func()
-	// Ended is called once, when the room's memory is no longer read. A nil error means that the decode worker has
+	// Ended is called once, after the last read of the room's memory. A nil error means that the decode worker has
 	// received everything.
 	Ended func(error)
 }
 
-// Came records the arrival of a room's request. The call of Expect may come later, because it may have to wait for a
-// step to end.
+// Came records the arrival of a room's request. Expect may be called later than Came, because the scheduler calls
+// Expect only between steps.
 func (s *Source) Came(dp int, room uint64, request string) {
 	s.mark(roomOf{dp, room}, "kv_wait", request)
 }
 
-// mark writes a copy of zero bytes to the first rank's trace. It shows a moment that no step and no transfer in the
-// trace shows.
+// mark writes a copy of zero bytes to the first rank's trace. The copy marks a point in time that no step and no
+// transfer in the trace shows.
 func (s *Source) mark(key roomOf, name, request string) {
 	s.w.Ranks[key.dp][0].span(name, request, key.room)(0)
 }
 
-// Expect announces a room for a request with the given number of blocks.
+// Expect announces a room for a request that has the given number of blocks.
 func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Events) *Outgoing {
 	o := &Outgoing{s: s, key: roomOf{dp, room}, request: request, blocks: blocks, ev: ev}
 	s.mu.Lock()
@@ -55,10 +55,10 @@ func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Even
 	return o
 }
 
-// Refuse declares that no request of this room will be served, so that the decode worker need not wait.
+// Refuse declares that no request of this room will be served, so that the decode worker stops waiting.
 func (s *Source) Refuse(dp int, room uint64, reason error) { s.giveUp(roomOf{dp, room}, nil, reason) }
 
-// Outgoing is a room as seen by the source. Its methods do not block and are safe for concurrent use.
+// Outgoing is the source's state of a room. Its methods do not block and are safe for concurrent use.
 type Outgoing struct {
 	s       *Source
 	key     roomOf
@@ -75,7 +75,7 @@ type Outgoing struct {
 }
 
 // Send sends blocks of a layer that a rank has computed. blocks[0] has index first in the request. The caller must not
-// change the blocks any more.
+// change the contents of the blocks after the call.
 func (o *Outgoing) Send(rank, layer int, blocks []int32, first int) {
 	if len(blocks) == 0 {
 		return
@@ -92,7 +92,7 @@ func (o *Outgoing) Send(rank, layer int, blocks []int32, first int) {
 	}
 }
 
-// Finish declares that no more blocks follow. last is delivered to the owner of the decode worker's Sink.
+// Finish declares that no more blocks follow. The decode worker's Sink passes last to its owner.
 func (o *Outgoing) Finish(last []byte) {
 	if len(last) > maxPayload {
 		o.Abort(fmt.Errorf("the first token's record has %d bytes, at most %d can be sent", len(last), maxPayload))
@@ -113,7 +113,7 @@ func (o *Outgoing) Finish(last []byte) {
 	}
 }
 
-// Abort ends the room, unless it already has ended.
+// Abort ends the room. It has no effect if the room has already ended.
 func (o *Outgoing) Abort(reason error) {
 	o.s.mu.Lock()
 	m := o.s.meetings[o.key]

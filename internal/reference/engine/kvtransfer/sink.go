@@ -12,12 +12,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/loglimit"
 )
 
-// Sink is the decode worker's side. Its methods are safe for concurrent use.
+// Sink is the decode worker's end of all transfers. Its methods are safe for concurrent use.
 type Sink struct {
 	w   Worker
 	opt Options
 
-	logs    loglimit.Lines // limits log lines that peers cause
+	logs    loglimit.Lines // limits the log lines that peers can cause
 	life    context.Context
 	end     context.CancelFunc
 	threads sync.WaitGroup
@@ -64,13 +64,13 @@ func (s *Sink) Close() {
 	s.threads.Wait()
 }
 
-// closeWith closes c when ctx ends, unless stop is called before.
+// closeWith closes c when ctx ends, unless stop is called first.
 func closeWith(ctx context.Context, c net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { c.Close() })
 }
 
-// get returns the map's value for key and builds it if missing. A failed build is removed, so that the next caller
-// tries again.
+// get returns the map's value for key. If the value is missing, get builds it. A failed build is removed from the map,
+// so that the next caller tries again.
 func get[K comparable, T any](s *Sink, in map[K]*once[T], key K, build func() (T, error)) (T, error) {
 	s.mu.Lock()
 	o := in[key]
@@ -95,7 +95,8 @@ func get[K comparable, T any](s *Sink, in map[K]*once[T], key K, build func() (T
 }
 
 // Receive announces a room to a prefill worker and fills blocks of a data-parallel rank. ended is called once, from any
-// goroutine, when the blocks are no longer written: with the argument of the source's Finish, or with an error.
+// goroutine, after the last write to the blocks. Its argument is either the argument of the source's Finish or an
+// error.
 func (s *Sink) Receive(dp int, addr string, room uint64, request string, blocks []int32, ended func(last []byte, err error)) *Incoming {
 	in := &Incoming{s: s, dp: dp, room: room, request: request, blocks: blocks, ended: ended}
 	s.mu.Lock()
@@ -119,7 +120,8 @@ func (s *Sink) Receive(dp int, addr string, room uint64, request string, blocks 
 	return in
 }
 
-// Refuse notifies a prefill worker that no request waits for a room, so that it need not wait either.
+// Refuse notifies a prefill worker that no request of this worker waits for a room, so that the prefill worker stops
+// waiting.
 func (s *Sink) Refuse(dp int, addr string, room uint64, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,14 +152,14 @@ func (s *Sink) links(addr string, dp int, room uint64) ([]*sinkLink, error) {
 		links, err := s.connect(key, &from)
 		if err != nil {
 			s.mu.Lock()
-			delete(s.known, addr) // a different worker may have the address now
+			delete(s.known, addr) // a different worker may now have the address
 			s.mu.Unlock()
 		}
 		return links, err
 	})
 }
 
-// connect creates the links between two data-parallel ranks, all or none.
+// connect creates the links between two data-parallel ranks, either all of them or none.
 func (s *Sink) connect(key setOf, from *Layout) ([]*sinkLink, error) {
 	list, err := pairs(from, &s.w.Layout)
 	if err != nil {
@@ -179,8 +181,8 @@ func (s *Sink) connect(key setOf, from *Layout) ([]*sinkLink, error) {
 	return links, nil
 }
 
-// forget drops the links and the layout of the address, so that the next room connects again. By then a different
-// worker may have the address.
+// forget drops the links and the layout of the address, so that the next room connects again. A different worker may
+// have the address by then.
 func (s *Sink) forget(key setOf, links []*sinkLink) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,12 +15,12 @@ type sinkLink struct {
 	s   *Sink
 	set setOf
 	pair
-	mates []*sinkLink // all links of the set, by index; a room needs all of them
+	mates []*sinkLink // all links of the set, by index; every room needs all of them
 
 	mu    sync.Mutex
 	rooms map[uint64]*arrival // nil: the link has ended
-	span  func(int64)         // ends the span of the blocks being received; nil: none
-	spans struct {            // identity of the span
+	span  func(int64)         // ends the span of the blocks being received; nil: no span is open
+	spans struct {            // identity of the open span
 		room  uint64
 		layer int
 		bytes int64
@@ -53,7 +53,7 @@ func (s *Sink) link(key setOf, p pair) (*sinkLink, error) {
 	return &sinkLink{link: newLink(c, &s.opt), s: s, set: key, pair: p, rooms: map[uint64]*arrival{}}, nil
 }
 
-// run reads and writes until the link ends.
+// run reads from the link and writes to it until the link ends.
 func (l *sinkLink) run() {
 	stop := context.AfterFunc(l.s.life, func() { l.fail(errClosed) })
 	defer stop()
@@ -107,7 +107,7 @@ func (l *sinkLink) frame(h header) error {
 	return nil
 }
 
-// take reads a frame of blocks into memory. It discards blocks of a room that has ended.
+// take reads a frame of blocks into memory. If the room has ended, take discards the blocks.
 func (l *sinkLink) take(h header, a *arrival) error {
 	if a == nil || !a.in.use.begin() {
 		l.endSpan()
@@ -117,7 +117,7 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	in, page := a.in, l.s.w.Layout.Page
 	defer in.use.end()
 	if err := l.expected(h, a, page); err != nil {
-		return err // the sender is not a source
+		return err // the peer is not a source
 	}
 	in.mu.Lock()
 	if in.begun.IsZero() {
@@ -152,8 +152,8 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	return nil
 }
 
-// expected returns an error if a frame of blocks is wrong: each head's blocks must arrive in order and once, and the
-// head must belong to this link.
+// expected returns an error unless a frame of blocks is the next one: each head must belong to this link, and the
+// blocks of each head must arrive once and in order.
 func (l *sinkLink) expected(h header, a *arrival, page int) error {
 	switch {
 	case !l.Layers.has(Span{h.layer, h.layer + 1}) || !l.Heads.has(Span{h.head, h.head + h.heads}):

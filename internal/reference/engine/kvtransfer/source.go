@@ -13,12 +13,12 @@ import (
 // ErrBootstrap is in the chain of errors of rooms that ended before both sides had announced them.
 var ErrBootstrap = errors.New("the workers could not be paired")
 
-// Source is the prefill worker's side. Its methods are safe for concurrent use.
+// Source is the prefill worker's end of all transfers. Its methods are safe for concurrent use.
 type Source struct {
 	w   Worker
 	opt Options
 
-	logs loglimit.Lines // limits log lines that peers cause
+	logs loglimit.Lines // limits the log lines that peers can cause
 
 	mu       sync.Mutex
 	meetings map[roomOf]*meeting
@@ -32,18 +32,18 @@ type roomOf struct {
 	room uint64
 }
 
-// meeting is a room that the source's request, the sink, or both have announced.
+// meeting is a room that has been announced by the source's request, by the sink, or by both.
 type meeting struct {
 	out     *Outgoing     // nil: the request has not arrived
 	links   []*sourceLink // by index in the room
 	have    int           // number of links that are ready
 	blocks  int
-	refused error // the reason, if one worker gave up the room before the other announced it
+	refused error // the reason for which one worker gave up the room before the other announced it; nil: not given up
 	timer   *time.Timer
 }
 
-// most limits the number of open rooms and of open links. A peer that knows the key opens no more of them than it has
-// running requests.
+// most limits the number of open rooms and of open links. A legitimate peer, which knows the key, never opens more
+// rooms than it has running requests.
 const most = 1 << 16
 
 // NewSource returns the source of a worker. The caller must call Serve and Close.
@@ -61,7 +61,7 @@ func (s *Source) Serve(ln net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
-		if err != nil { // such as too many open files: wait until some are closed
+		if err != nil { // for example too many open files: wait until some are closed
 			s.logs.Printf(s.opt.Log, "KV transfer: %v", err)
 			time.Sleep(10 * time.Millisecond)
 			continue
@@ -176,7 +176,7 @@ func (s *Source) start(key roomOf, m *meeting) {
 	go o.ev.Opened()
 }
 
-// late ends a room that was announced by only one worker in time.
+// late ends a room that only one worker has announced within the time limit.
 func (s *Source) late(key roomOf, m *meeting) {
 	s.mu.Lock()
 	if s.meetings[key] != m || m.out != nil && m.out.links != nil {
@@ -194,7 +194,7 @@ func (s *Source) late(key roomOf, m *meeting) {
 }
 
 // giveUp ends a room and notifies the sink on all links except from. If only one worker has announced the room, the
-// other learns of its end when it announces the room.
+// other worker is notified when it announces the room.
 func (s *Source) giveUp(key roomOf, from *sourceLink, err error) {
 	s.mu.Lock()
 	if s.closed {

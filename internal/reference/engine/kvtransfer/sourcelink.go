@@ -28,7 +28,7 @@ func (s *Source) serve(c net.Conn) {
 	}()
 	b, err := s.greet(c)
 	if errors.Is(err, io.EOF) {
-		return // the peer only wanted to read the welcome
+		return // the peer connected only to read the welcome
 	}
 	if err != nil {
 		s.logs.Printf(s.opt.Log, "KV transfer: refused %s: %v", c.RemoteAddr(), err)
@@ -51,7 +51,7 @@ func (s *Source) serve(c net.Conn) {
 	}
 }
 
-// join and leave maintain the set of rooms that end with the link.
+// join and leave maintain the set of rooms that use the link and therefore end with it.
 func (l *sourceLink) join(room uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *sourceLink) frame(h header) error {
 	return nil
 }
 
-// blocks writes a job of blocks, unless their room has ended.
+// blocks writes a job of blocks, unless the job's room has ended.
 func (l *sourceLink) blocks(j *blocksJob) error {
 	o, w := j.out, &l.s.w
 	if !o.use.begin() {

@@ -1,7 +1,7 @@
-// Package memsnap writes snapshots of device memory like _dump_snapshot of torch.cuda.memory, for
+// Package memsnap writes snapshots of device memory like _dump_snapshot of torch.cuda.memory, for display by
 // pytorch.org/memory_viz and torch/cuda/_memory_viz.py. A snapshot contains the memory in use, by segment and block,
-// and the history of allocations and frees. The fields are those of torch/csrc/cuda/memory_snapshot.cpp. The types in
-// _snapshot of torch/cuda/memory.py describe them.
+// and the history of allocations and frees. The fields are those of torch/csrc/cuda/memory_snapshot.cpp. They are
+// described by the types in _snapshot of torch/cuda/memory.py.
 //
 // Sizes are in bytes.
 package memsnap
@@ -13,11 +13,11 @@ import (
 	"slices"
 )
 
-// Block is memory in use.
+// Block is an allocated piece of memory.
 type Block struct {
 	Addr uint64
 	Size int64  // greater than 0
-	Name string // purpose; viewers show it as the place of the allocation
+	Name string // purpose of the block; viewers show it as the stack of the allocation
 }
 
 // Event is an allocation, or a free if Size is below 0.
@@ -32,11 +32,11 @@ type Snapshot struct {
 	Device     int
 	Before     []Block // blocks in use when the history began
 	History    []Event // in time order
-	MaxEntries int     // limit on torch's entries: an allocation has one, a free two; the last ones are kept; 0: no limit
+	MaxEntries int     // maximum number of torch's entries (an allocation has one, a free two); 0: no limit
 }
 
-// segment is a range of addresses that was in use at some time. It contains the blocks that are in use at the end of
-// the history.
+// segment is a range of addresses that was in use at some time. A segment lists the blocks that are in use at the end
+// of the history.
 type segment struct {
 	addr   uint64
 	size   int64
@@ -49,7 +49,7 @@ func (s *Snapshot) Write(w io.Writer) error {
 	p.dict(func() {
 		segments := s.segments()
 		p.key("segments").list(len(segments), func(i int) { s.segment(p, &segments[i]) })
-		// The format has one list for each device up to this one.
+		// The format requires a list for every device number from 0 to this device's.
 		p.key("device_traces").list(s.Device+1, func(device int) {
 			if device == s.Device {
 				s.history(p)
@@ -107,8 +107,8 @@ func (s *Snapshot) segments() []segment {
 	return out
 }
 
-// add appends a block. It cuts off any overlap with the previous block, because the blocks of a segment must be
-// adjacent.
+// add appends a block. If the block overlaps the previous block, add cuts off the overlap, because the blocks of a
+// segment must be adjacent.
 func (g *segment) add(b Block) {
 	if n := len(g.blocks); n > 0 {
 		last := g.blocks[n-1]
@@ -213,7 +213,7 @@ func (s *Snapshot) history(p *pickler) {
 			list = append(list, entry{"alloc", e})
 			continue
 		}
-		// No free waits for a stream on this device, so a free completes as soon as it is requested.
+		// On this device no free waits for a stream. Every free therefore completes as soon as it is requested.
 		e.Size = -e.Size
 		list = append(list, entry{"free_requested", e}, entry{"free_completed", e})
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // pickler writes Python objects like pickle.dump, in protocol 2, with the opcodes that memory_viz reads (PyTorch,
-// torch/utils/viz/MemoryViz.js). Python's pickletools documents them. The first error is kept, and done returns it.
+// torch/utils/viz/MemoryViz.js). Python's pickletools documents the opcodes. The first error is kept and returned by
+// done.
 type pickler struct {
 	w    *bufio.Writer
 	memo map[string]uint32 // strings already written
@@ -28,15 +29,15 @@ func (p *pickler) done() error {
 
 func (p *pickler) op(b ...byte) { p.w.Write(b) }
 
-// dict writes a dict. members calls key and writes a value for each.
+// dict writes a dict. members calls key for each member and then writes the member's value.
 func (p *pickler) dict(members func()) {
 	p.op('}', '(') // EMPTY_DICT, MARK
 	members()
 	p.op('u') // SETITEMS
 }
 
-// listBatch is the maximum number of items in one APPENDS: memory_viz passes them all as arguments of one function
-// call.
+// listBatch is the maximum number of items in one APPENDS: memory_viz passes all items of an APPENDS as arguments of
+// one function call.
 const listBatch = 1000
 
 // list writes a list of n items.
@@ -66,7 +67,7 @@ func (p *pickler) key(s string) *pickler {
 	return p
 }
 
-// str writes a string. When the same string occurs again, it writes a reference to the first one.
+// str writes a string. For a repeated string, str writes a reference to the first occurrence.
 func (p *pickler) str(s string) {
 	id, ok := p.memo[s]
 	switch {

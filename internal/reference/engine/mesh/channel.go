@@ -23,7 +23,8 @@ type early struct {
 	frame []byte
 }
 
-// Channel returns the channel with a number, from 1. All nodes must use the same number for the same purpose.
+// Channel returns the channel with number id, which is at least 1. All nodes must use the same number for the same
+// purpose.
 func (m *Mesh) Channel(id uint32, lane Lane) *Channel { return m.channel(id, lane) }
 
 func (m *Mesh) channel(id uint32, lane Lane) *Channel {
@@ -37,8 +38,8 @@ func (m *Mesh) channel(id uint32, lane Lane) *Channel {
 	return c
 }
 
-// Send sends the concatenated parts to a node as one frame. It may wait for buffer space in the connection, but not for
-// the receiver.
+// Send sends the concatenated parts to a node as one frame. It may wait for buffer space in the connection, but not
+// until the receiver has handled the frame.
 func (c *Channel) Send(node int, parts ...[]byte) error {
 	if err := c.m.Err(); err != nil {
 		return err
@@ -50,9 +51,9 @@ func (c *Channel) Send(node int, parts ...[]byte) error {
 	return l.send(c.id, parts...)
 }
 
-// Receive sets the handler of frames, and the function to call when an error ends the mesh. The handler gets the frames
-// of each node in order. It owns a frame until it passes the frame to Free, and it must not wait for other frames of
-// the same node.
+// Receive sets the handler of frames and the function lost, which is called when an error ends the mesh. The handler
+// receives the frames of each node in order. It owns a frame until it passes the frame to Free. It must not wait for
+// other frames of the same node.
 func (c *Channel) Receive(frame func(node int, frame []byte), lost func(error)) {
 	c.mu.Lock()
 	for _, e := range c.early {
@@ -100,14 +101,14 @@ type frames struct {
 	bytes int // total size of the frames in free
 }
 
-// Limits on the kept frames: their number, and their bytes in total. A long prompt, for example, needs frames of
-// hundreds of megabytes that no later step needs.
+// Limits on the kept frames: their number, and their bytes in total. The limit in bytes is needed because a long
+// prompt, for example, needs frames of hundreds of megabytes that no later step needs.
 const (
 	spareFrames = 64
 	spareBytes  = 128 << 20
 )
 
-// get returns n bytes aligned to 8.
+// get returns n bytes of memory, aligned to 8 bytes.
 func (f *frames) get(n int) []byte {
 	f.mu.Lock()
 	for i, b := range f.free {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Offset is the time, in ns, by which another node's clock is ahead of this node's. It is taken from the exchange with
-// the shortest round trip, and its error is at most half of that round trip.
+// Offset is the time, in ns, by which another node's clock is ahead of this node's. It is computed from the exchange
+// with the shortest round trip. Its error is at most half of that round trip.
 type Offset struct {
 	NS  int64 `json:"offset_ns"`
 	RTT int64 `json:"rtt_ns"`
@@ -35,7 +35,7 @@ func (e *estimate) add(sent, there, answered, back int64) {
 	e.last = append(e.last, o)
 }
 
-// Offset returns the clock offset of another node. ok is false if the node has not answered yet.
+// Offset returns the clock offset of another node. ok is false if the node has not yet answered a ping.
 func (m *Mesh) Offset(node int) (_ Offset, ok bool) {
 	l := m.links[Fast][node]
 	if l == nil {

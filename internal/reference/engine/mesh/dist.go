@@ -1,12 +1,13 @@
-// Package mesh joins the processes of one job, one per node, over TCP. They find each other at the address of node 0
-// and compare their settings. Then they exchange frames over connections between every two nodes.
+// Package mesh joins the processes of one job, one per node, over TCP. The processes find each other at the address of
+// node 0 and compare their settings. Then they exchange frames over connections between every pair of nodes.
 //
-// A [Mesh] lives as long as all its nodes do. A node is lost when its connection ends or when it is silent for
-// [Options.Silence]. The whole mesh is then lost: [Mesh.Lost] is closed on every remaining node, and [Mesh.Err] names
-// the ranks that ran on the lost node. So nothing waits for a lost node longer than [Options.Silence], or longer than
-// [Options.Timeout] until all nodes have joined.
+// A [Mesh] lives only as long as all of its nodes. A node is lost when its connection ends or when nothing arrives from
+// it for [Options.Silence]. The loss of a node ends the whole mesh: [Mesh.Lost] is closed on every remaining node, and
+// [Mesh.Err] names the ranks that ran on the lost node. Therefore no node waits for a lost node longer than
+// [Options.Silence]. Before all nodes have joined, the limit is [Options.Timeout] instead.
 //
-// Like torch.distributed, the mesh neither encrypts nor authenticates: use it only on a trusted network.
+// Like torch.distributed, the mesh neither encrypts nor authenticates its connections. Use it only on a trusted
+// network.
 //
 // Times are ns on the clock Options.Now.
 package mesh
@@ -31,9 +32,9 @@ type Options struct {
 	Node, Nodes int
 	Addr        string            // address of node 0, host:port; node 0 listens there
 	Terms       map[string]string // settings that must be equal on all nodes
-	Names       []string          // workload of each node for messages, such as "rank 1"
+	Names       []string          // each node's workload, such as "rank 1", for messages
 	Host        string            // name of this node's host
-	Timeout     time.Duration     // limit until all nodes have joined; 0: 10 minutes
+	Timeout     time.Duration     // limit on the time until all nodes have joined; 0: 10 minutes
 	Silence     time.Duration     // silence after which a node is lost; 0: 5 s
 	NoShared    bool              // do not use shared memory between nodes of one host
 	Now         func() int64      // the clock of this node's traces
@@ -56,10 +57,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Lane is one of the connections to a node. Separate lanes prevent long frames from delaying urgent ones.
+// Lane is one of the connections to a node. Separate lanes prevent long frames from delaying urgent frames.
 type Lane uint8
 
-// Lanes. Bulk connects node 0 with each other node only.
+// Lanes. The lane Bulk exists only between node 0 and each other node.
 const (
 	Fast Lane = iota
 	Bulk
@@ -75,7 +76,7 @@ type Mesh struct {
 	mu       sync.Mutex
 	channels map[uint32]*Channel
 	err      error
-	over     bool // the job is ending in an orderly way, or this node has left
+	over     bool // whether the job is ending in an orderly way or this node has left
 	lost     chan struct{}
 	gone     []atomic.Bool // nodes that have said goodbye
 	ended    chan struct{} // closed when node 0 has said goodbye
@@ -103,7 +104,7 @@ func (m *Mesh) Err() error {
 	return m.err
 }
 
-// LostError names the node that was lost.
+// LostError is the error of a mesh that has lost a node.
 type LostError struct {
 	Node  int
 	Name  string // workload of the lost node
@@ -115,12 +116,12 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("%s at %s lost: %s", e.Name, e.Host, e.Cause)
 }
 
-// lose ends the mesh because a node is lost. The first loss is kept.
+// lose ends the mesh because a node is lost. The cause of the first loss is kept.
 func (m *Mesh) lose(node int, cause string) {
 	m.end(&LostError{node, m.opt.Names[node], m.hosts[node], cause}, node)
 }
 
-// Fail ends the mesh on all nodes because this node cannot continue.
+// Fail ends the mesh on all nodes. It is called when this node cannot continue.
 func (m *Mesh) Fail(cause error) { m.end(cause, m.opt.Node) }
 
 func (m *Mesh) end(err error, node int) {
@@ -135,7 +136,7 @@ func (m *Mesh) end(err error, node int) {
 		channels = append(channels, c)
 	}
 	close(m.lost)
-	// Send the cause to the other nodes, which then report it too. Do not wait for them.
+	// Send the cause to the other nodes, so that they also report it. Do not wait for the other nodes.
 	for _, l := range m.links[Fast] {
 		if l != nil && l.peer != node {
 			word := append([]byte{wordLost, byte(node), byte(node >> 8)}, err.Error()...)
@@ -151,8 +152,8 @@ func (m *Mesh) end(err error, node int) {
 // lostBy ends the mesh because another node reported a loss.
 func (m *Mesh) lostBy(node int, text string) { m.end(errors.New(text), node) }
 
-// Leave ends this node's part in the job. reason is empty if the job is over. Otherwise the other nodes report reason
-// as the cause for which this node left. Leave waits until the connections are closed.
+// Leave ends this node's part in the job. reason must be empty if the job is over. If reason is not empty, the other
+// nodes report it as the cause of this node's departure. Leave waits until the connections are closed.
 func (m *Mesh) Leave(reason string) {
 	m.mu.Lock()
 	m.over = true
@@ -172,7 +173,7 @@ func (m *Mesh) Leave(reason string) {
 	m.wg.Wait()
 }
 
-// bye handles the message by which another node announces that it leaves.
+// bye handles the message with which another node announces its departure.
 func (m *Mesh) bye(node int, reason string) {
 	if reason != "" {
 		m.lose(node, reason)
@@ -199,12 +200,12 @@ func (m *Mesh) broken(l *link, err error) {
 	}
 }
 
-// causeText describes for people why a connection ended.
+// causeText describes in plain words why a connection ended.
 func causeText(err error) string {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
-		errors.Is(err, net.ErrClosed), errors.Is(err, errGone): // closed by the side that detected the end first
+		errors.Is(err, net.ErrClosed), errors.Is(err, errGone): // closed by the goroutine that detected the end first
 		return "its process has ended or the connection was closed"
 	case errors.As(err, &op):
 		return op.Err.Error()
@@ -212,7 +213,7 @@ func causeText(err error) string {
 	return err.Error()
 }
 
-// differ lists the terms on which two nodes disagree.
+// differ lists the terms whose values differ between two nodes.
 func differ(mine, theirs map[string]string) string {
 	keys := map[string]string{}
 	maps.Copy(keys, mine)

@@ -16,7 +16,7 @@ type hello struct {
 	Host   string
 	Listen string // address of this node's listener
 	Token  string
-	HostID string // for a fast lane: id of the host whose memory can be shared
+	HostID string // for a fast lane: id of the host, which is equal if memory can be shared
 }
 
 type reply struct {

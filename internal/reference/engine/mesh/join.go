@@ -21,12 +21,12 @@ import (
 //	k → 0    ready; 0 → k: go
 //
 // Each message is the magic, its length (4 bytes, little endian) and JSON. The connection on which a node joined
-// becomes its bulk lane.
+// becomes that node's bulk lane.
 
 const (
 	magic       = "SSD1"
 	mostMessage = 1 << 20
-	// answerTime limits the wait for an answer that the other node can give at once.
+	// answerTime limits the wait for an answer that the other node can send immediately.
 	answerTime = 10 * time.Second
 	dialTime   = 5 * time.Second
 	dialPause  = 200 * time.Millisecond
@@ -38,8 +38,8 @@ type arrival struct {
 	c net.Conn
 }
 
-// Join finds the other nodes. It returns when all nodes are connected. If it fails, it returns an error of one line and
-// also sends this error to the other nodes. The caller must end the mesh with Leave.
+// Join finds the other nodes. It returns when all nodes are connected. If Join fails, it returns an error of one line
+// and also sends that error to the other nodes. The caller must end the mesh with Leave.
 func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	opt = opt.withDefaults()
 	ctx, cancel := context.WithTimeoutCause(ctx, opt.Timeout, errTime)
@@ -54,7 +54,7 @@ func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	}
 	ctx, j.stop = context.WithCancel(ctx)
 	defer j.close()
-	// When ctx ends, so do all waits on connections.
+	// When ctx ends, end all waits on connections.
 	context.AfterFunc(ctx, j.hurry)
 	if opt.Node == 0 {
 		err = j.first(ctx)
@@ -101,7 +101,7 @@ type joining struct {
 	arrivals chan arrival
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
-	logs     loglimit.Lines // limits log lines that strangers cause
+	logs     loglimit.Lines // limits the log lines that unknown peers can cause
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -120,7 +120,7 @@ func (j *joining) own(c net.Conn, most time.Duration) {
 	_ = c.SetDeadline(at)
 }
 
-// hurry ends all waits.
+// hurry ends all waits on connections at once.
 func (j *joining) hurry() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -137,7 +137,7 @@ func (j *joining) drop(c net.Conn) {
 	c.Close()
 }
 
-// close releases everything that Join has created, unless the mesh owns it by then.
+// close releases everything that Join has created, except what the mesh already owns.
 func (j *joining) close() {
 	if j.ln != nil {
 		j.ln.Close()
@@ -150,7 +150,7 @@ func (j *joining) close() {
 	}
 }
 
-// listen accepts connections and passes on those that send a hello.
+// listen accepts connections and passes on each connection on which a hello arrives.
 func (j *joining) listen(ctx context.Context, addr string) (err error) {
 	if j.ln, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
 		return err

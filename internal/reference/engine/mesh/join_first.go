@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// first does the work of Join on node 0.
+// first performs Join on node 0.
 func (j *joining) first(ctx context.Context) error {
 	o := &j.opt
 	if err := j.listen(ctx, o.Addr); err != nil {

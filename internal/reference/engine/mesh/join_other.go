@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// other does the work of Join on any node but node 0.
+// other performs Join on every node except node 0.
 func (j *joining) other(ctx context.Context) error {
 	o := &j.opt
 	c, err := j.dial(ctx, o.Addr, true)
@@ -28,7 +28,7 @@ func (j *joining) other(ctx context.Context) error {
 	if _, err := j.ask(c, "node 0", o.Addr, h); err != nil {
 		return err
 	}
-	// Wait long, because the other nodes may join much later.
+	// Use the long limit, because the other nodes may join much later.
 	j.own(c, o.Timeout)
 	var w welcome
 	switch err := hear(c, &w); {
@@ -85,7 +85,7 @@ func (j *joining) lane(ctx context.Context, node int, w *welcome) (*link, error)
 		name := shmName(w.Token, node, o.Node)
 		if mem, err = makeShared(name); err == nil {
 			h.HostID = id
-			defer os.Remove(name) // by then both nodes have opened the file, or do not use it
+			defer os.Remove(name) // at return, both nodes have opened the file or do not use it
 		}
 	}
 	r, err := j.ask(c, fmt.Sprintf("node %d", node), w.Addrs[node], h)
@@ -99,7 +99,7 @@ func (j *joining) lane(ctx context.Context, node int, w *welcome) (*link, error)
 	return l, err
 }
 
-// dial connects to an address. If patient is set, it retries until a process listens on the address.
+// dial connects to an address. If patient is set, dial retries until a process listens on the address.
 func (j *joining) dial(ctx context.Context, addr string, patient bool) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTime}
 	said := false

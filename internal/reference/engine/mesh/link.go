@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// frameHead is the size of a frame's head: the length of the rest and the channel, 4 bytes each, little endian.
+// frameHead is the size of a frame's head in bytes. The head contains the length of the rest of the frame and the
+// number of the channel, each as 4 bytes in little-endian order.
 const frameHead = 8
 
 // mostFrame is the maximum size of a frame, in bytes. The largest frames are logits of a large batch and activations of
 // a prefill.
 const mostFrame = 1 << 30
 
-// coalesced is the size, in bytes, up to which a frame is copied into one buffer and written at once.
+// coalesced is the maximum size, in bytes, of frames that are copied into one buffer and written with one call.
 const coalesced = 32 << 10
 
 // A word is a message on controlChannel. It consists of one byte, which gives its kind, and its arguments.
@@ -41,13 +42,13 @@ type link struct {
 	c      net.Conn
 	mu     sync.Mutex // held while writing
 	buf    []byte
-	heard  atomic.Int64 // time of the last arrival of bytes, ns since start
+	heard  atomic.Int64 // time at which bytes last arrived, ns since start
 	busy   atomic.Bool  // a frame is being handled, so nothing is being read
 	close  sync.Once
 	closed chan struct{}
-	pongs  chan []byte // answers to send
+	pongs  chan []byte // answers to pings, to be sent
 	clock  estimate
-	shm    *shared // memory of a fast lane to a node on this host; nil: none
+	shm    *shared // shared memory of a fast lane to a node on this host; nil: none
 }
 
 var started = time.Now()
@@ -91,7 +92,7 @@ var errGone = errors.New("the connection is closed")
 
 var errRing = errors.New("the shared memory holds invalid data")
 
-// send sends one frame, through shared memory if available.
+// send sends one frame. It uses shared memory if the link has it.
 func (l *link) send(channel uint32, parts ...[]byte) error {
 	n := 0
 	for _, p := range parts {
@@ -156,7 +157,7 @@ func (l *link) write(channel uint32, n int, parts [][]byte) error {
 		_, err = all.WriteTo(l.c)
 	}
 	if err != nil {
-		// Close the connection. The reader then notifies the mesh, and the sender gets the cause as an error.
+		// Close the connection. As a result, the reader notifies the mesh, and the sender gets the cause as an error.
 		l.shut()
 		return l.gone(err)
 	}
@@ -216,7 +217,7 @@ func (l *link) word(frame []byte) {
 	switch frame[0] {
 	case wordPing:
 		if len(rest) == 8 {
-			select { // a reader must not write, since two readers that write could wait for each other
+			select { // a reader must not write, because two writing readers could wait for each other
 			case l.pongs <- binary.LittleEndian.AppendUint64(append([]byte{wordPong}, rest...), uint64(l.m.opt.Now())):
 			default:
 			}
@@ -245,7 +246,7 @@ func (l *link) word(frame []byte) {
 // beats is the number of pings per Options.Silence.
 const beats = 5
 
-// talk sends pings and answers those of the peer.
+// talk sends pings and answers the peer's pings.
 func (l *link) talk() {
 	tick := time.NewTicker(l.m.opt.Silence / beats)
 	defer tick.Stop()
@@ -266,7 +267,7 @@ func (l *link) talk() {
 	}
 }
 
-// watch ends the connection when the peer is silent.
+// watch ends the connection if nothing arrives from the peer for Options.Silence.
 func (l *link) watch() {
 	silence := l.m.opt.Silence
 	tick := time.NewTicker(silence / beats)

@@ -10,21 +10,21 @@ import (
 	"unsafe"
 )
 
-// Two nodes of one host have their fast lane in memory that both map: a ring of bytes for each direction. The writer
-// appends bytes at the head; the reader takes them from the tail. A reader that finds nothing for a while goes to
-// sleep. The writer then wakes the reader by a word over the connection, which also carries the pings. So a busy lane
-// needs no system calls, and an idle lane occupies no core.
+// The fast lane between two nodes of one host is memory that both nodes map. It contains a ring of bytes for each
+// direction. The writer appends bytes at the head, and the reader takes bytes from the tail. A reader that finds no
+// bytes for a while goes to sleep. The next writer wakes it by sending a word over the connection, which also carries
+// the pings. Therefore a busy lane needs no system calls, and an idle lane occupies no core.
 
 // ringLen is the length of one direction in bytes, a power of two.
 const ringLen = 4 << 20
 
-// ringHead is the memory before the bytes of a ring. Each number has a separate cache line.
+// ringHead is the control data in front of the bytes of a ring. Each number has a separate cache line.
 type ringHead struct {
 	head   atomic.Uint64 // bytes written so far
 	_      [56]byte
 	tail   atomic.Uint64 // bytes read so far
 	_      [56]byte
-	asleep atomic.Uint32 // the reader wants to be woken
+	asleep atomic.Uint32 // the reader sleeps and must be woken
 	_      [60]byte
 }
 
@@ -42,7 +42,7 @@ type shared struct {
 	in, out ring
 	mu      sync.Mutex // held while writing
 	buf     []byte
-	bell    chan struct{} // the reader was woken
+	bell    chan struct{} // signals that the reader was woken
 }
 
 func rings(mem []byte, first bool) *shared {
@@ -101,7 +101,7 @@ func (l *link) put(p []byte) error {
 	return nil
 }
 
-// wake wakes the reader if it sleeps.
+// wake wakes the reader if the reader is asleep.
 func (l *link) wake() error {
 	if l.shm.out.asleep.Load() == 1 && l.shm.out.asleep.CompareAndSwap(1, 0) {
 		return l.sendWord([]byte{wordBell})
@@ -109,7 +109,7 @@ func (l *link) wake() error {
 	return nil
 }
 
-// Read returns available bytes and waits if there are none.
+// Read reads available bytes into p. It waits if none are available.
 func (l *link) Read(p []byte) (int, error) {
 	r := l.shm.in
 	for {
@@ -151,8 +151,8 @@ func spin(ready func() bool) bool {
 	return false
 }
 
-// unmap releases the memory. It may be called only when the connection is closed, so that no new write begins, and only
-// by the reader or when no reader is running.
+// unmap releases the memory. It may be called only after the connection is closed, so that no new write begins. The
+// caller must be the reader, unless no reader is running.
 func (s *shared) unmap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// hostID identifies the processes that can share memory: it is the boot id of the host.
+// hostID returns the boot id of the host. Processes with equal host ids can share memory.
 func hostID() string {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -15,15 +15,16 @@ func hostID() string {
 	return strings.TrimSpace(string(text))
 }
 
-// makeShared creates the memory of a lane under a name. Once the other node has opened the memory, the name is not
-// needed any more.
+// makeShared creates the memory of a lane under a name. After the other node has opened the memory, the name is no
+// longer needed.
 func makeShared(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	// Allocate the memory now. Otherwise, if the system has too little memory, the first use would kill the process.
+	// Allocate the memory now. If it were allocated at the first use and the system had too little memory, that use
+	// would kill the process.
 	if err := syscall.Fallocate(int(f.Fd()), 0, 0, int64(2*ringSize)); err != nil {
 		os.Remove(name)
 		return nil, err

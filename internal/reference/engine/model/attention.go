@@ -9,16 +9,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// attend launches the attention of a layer. First come the projection to qkv, [n][heads+2·kvHeads][head_dim], the norms
-// of the heads if the model has them, and the rotation. Then keys and values are stored, attention is computed, and its
-// result is projected back to h. i is the layer's index in the stage.
+// attend launches the attention of a layer. It launches the projection to qkv, [n][heads+2·kvHeads][head_dim], the
+// norms of the heads (if the model has them) and the rotation. Then it stores keys and values, computes attention and
+// projects the result back to h. i is the layer's index in the stage.
 func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 	r, hidden := p.r, p.r.cfg.Hidden
 	p.enter(&m.qkv)
 	r.Linear(r.buf.qkv, r.qkvWidth, y.qkv, h, hidden, p.n)
 	p.leave(&m.qkv)
 
-	if y.qNorm != nil { // not a module call: SGLang also fuses the two norms
+	if y.qNorm != nil { // not a module call, because SGLang fuses the two norms
 		p.headNorm(y)
 	}
 	p.enter(&m.rotary)
@@ -86,7 +86,7 @@ func (p *pass) store(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	kv, qkv, ld, slot := r.geo.kv.Len(), r.buf.qkv, r.qkvWidth, p.in.slot
 	keys := r.geo.heads.Len() * hd
-	s := r.ByRows(p.n, 16*kv*hd) // costly, because each element of a key is in a different cache line
+	s := r.ByRows(p.n, 16*kv*hd) // stores are slow: each element of a key is in a different cache line
 	r.Launch(device.Kernel{
 		Name: "store_kvcache_kernel", Op: "sgl_kernel::store_kv_cache", Grid: op.Grid(p.n, 1),
 		Args: []device.Arg{op.Floats(p.n, kv, hd), op.Floats(p.n, kv, hd), op.Ints(p.n)},
@@ -105,8 +105,8 @@ func (p *pass) store(cache *kvCache) {
 	})
 }
 
-// attention launches softmax attention over the cache. The work consists of one unit for each tile of tokens and each
-// KV head. All tiles of one head come before those of the next.
+// attention launches softmax attention over the cache. The work is divided into one unit for each pair of a tile of
+// tokens and a KV head. All tiles of one head come before the tiles of the next head.
 func (p *pass) attention(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	name, as := "paged_attention_prefill_kernel", "sgl_kernel::paged_attention_prefill"
@@ -121,7 +121,7 @@ func (p *pass) attention(cache *kvCache) {
 	}, s.Chunks(), func(chunk int) {
 		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			tile := i % tiles
-			if p.mode == Extend { // the last tiles of a prompt attend to the most positions, so start with them
+			if p.mode == Extend { // start with a prompt's last tiles, which attend to the most positions
 				tile = tiles - 1 - tile
 			}
 			p.attendTile(cache, p.in.tile[3*tile:][:3], i/tiles)
@@ -138,7 +138,7 @@ type attendScratch struct {
 
 var attendScratches = sync.Pool{New: func() any { return new(attendScratch) }}
 
-// attendTile computes the attention of the tokens of one tile, for the query heads that share KV head kv.
+// attendTile computes attention for the tokens of one tile and for the query heads that share KV head kv.
 func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	seq, row, n := int(tile[0]), int(tile[1]), int(tile[2])
@@ -153,7 +153,7 @@ func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
 	scale := float32(1 / math.Sqrt(float64(hd)))
 	q := r.buf.qkv[row*r.qkvWidth+kv*group*hd:]
 	out := r.buf.attn[row*r.headsWidth+kv*group*hd:]
-	if n == 1 { // the rows are the heads of the group
+	if n == 1 { // the rows are the query heads of the group
 		for range group {
 			s.lengths = append(s.lengths, length)
 		}

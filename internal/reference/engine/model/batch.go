@@ -34,8 +34,8 @@ type Seq struct {
 type Batch struct {
 	Mode Mode
 	Seqs []Seq
-	// Stored, if set, is called for each layer of the rank as soon as the keys and values of the batch for this layer are
-	// in the cache. Layers are numbered over the whole model. Stored must not block. It is used only in Extend steps.
+	// Stored is called, if it is set, for each layer of the rank as soon as the batch's keys and values for that layer
+	// are in the cache. Layers are numbered over the whole model. Stored must not block. Only Extend steps call it.
 	Stored func(layer int)
 }
 
@@ -91,9 +91,10 @@ func (r *Runner) checkSeq(mode Mode, s *Seq) error {
 // blocksFor returns the number of blocks that hold n positions.
 func blocksFor(n int) int { return (n + BlockLen - 1) / BlockLen }
 
-// inputs is the batch in the layout that the kernels of one pass read. It is one buffer, so that one copy brings it to
-// the device. Its sizes are fixed, so that a captured graph finds each new batch at the same addresses. Rows past the
-// batch (the padding of a graph) have token 0, position 0, slot -1 and a block of zeros.
+// inputs is the batch in the layout that the kernels of one pass read. The batch is one buffer, so that one copy
+// transfers it to the device. The sizes of the buffer are fixed, so that a captured graph finds each new batch at the
+// same addresses. Rows beyond the batch, which are the padding of a graph, have token 0, position 0, slot -1 and a
+// block of zeros.
 type inputs struct {
 	buf    []int32
 	seqs   int
@@ -103,7 +104,7 @@ type inputs struct {
 	pos    []int32 // [rows]
 	slot   []int32 // [rows]: block·BlockLen + offset in the block; -1: store nothing
 	table  []int32 // [seqs][width]
-	tile   []int32 // [tiles][3]: sequence, first row, rows; tokens that attend together
+	tile   []int32 // [tiles][3]: sequence, first row, number of rows; see tileRows
 	pick   []int32 // [rows]: rows whose logits are requested, in order
 }
 
@@ -121,7 +122,8 @@ func newInputs(rows, seqs, width, tiles int) *inputs {
 	return in
 }
 
-// tileRows is the number of tokens of one sequence that attend together and so share the reads of keys and values.
+// tileRows is the maximum number of tokens of one sequence that attend together, which means that they share the reads
+// of keys and values.
 const tileRows = 48
 
 // tilesOf counts the tiles of a batch.
@@ -134,7 +136,7 @@ func tilesOf(b *Batch) int {
 }
 
 // fill lays out a batch and returns the number of requested rows of logits. zeros is the number of the block that
-// padding reads.
+// padding rows read.
 func (in *inputs) fill(b *Batch, zeros int) (picked int) {
 	row, tile := 0, 0
 	for i := range b.Seqs {
@@ -157,7 +159,7 @@ func (in *inputs) fill(b *Batch, zeros int) (picked int) {
 		}
 	}
 	in.n[0] = int32(row)
-	for pad := len(b.Seqs); pad < in.seqs; pad++ { // a decode: one row per sequence
+	for pad := len(b.Seqs); pad < in.seqs; pad++ { // only in a decode, which has one row per sequence
 		in.tokens[row], in.pos[row], in.slot[row], in.pick[row] = 0, 0, -1, int32(row)
 		in.table[pad*in.width] = int32(zeros)
 		copy(in.tile[3*tile:], []int32{int32(pad), int32(row), 1})

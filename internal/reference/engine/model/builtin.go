@@ -11,8 +11,8 @@ import (
 const BuiltinPrefix = "builtin:"
 
 // builtins are the built-in configurations. They are small enough for any machine, use the real architectures, and can
-// be divided for TP 1, 2, 4 and EP 2. Their vocabulary is that of the built-in tokenizer: 256 bytes, special tokens
-// (256 begins a text, 257 ends it) and made-up words.
+// be divided for TP 1, 2, 4 and EP 2. They use the vocabulary of the built-in tokenizer: 256 bytes, special tokens and
+// made-up words. Token 256 begins a text, and token 257 ends it.
 var builtins = map[string]string{
 	"llama-tiny": `{
 		"architectures": ["LlamaForCausalLM"], "model_type": "llama", "dtype": "bfloat16",

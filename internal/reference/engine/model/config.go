@@ -32,14 +32,14 @@ type Config struct {
 	Experts         int // 0: a dense model
 	ExpertsPerToken int
 	MoEIntermediate int   // width of one expert
-	NormTopK        bool  // the weights of the chosen experts sum to 1
+	NormTopK        bool  // the weights of the chosen experts are scaled to sum to 1
 	SparseStep      int   // layers with (i+1) % SparseStep == 0 have experts
-	DenseLayers     []int // layers without experts despite SparseStep (mlp_only_layers)
+	DenseLayers     []int // layers that have no experts, regardless of SparseStep (mlp_only_layers)
 
 	BOS int32   // -1: none
-	EOS []int32 // any of them ends a sequence
+	EOS []int32 // each of these tokens ends a sequence
 
-	// Notes lists configuration members that this package ignores. None of them is known to change the result.
+	// Notes lists configuration members that this package ignores. No listed member is known to change the result.
 	Notes []string
 }
 
@@ -48,8 +48,9 @@ func (c *Config) HasExperts(i int) bool {
 	return c.Experts > 0 && (i+1)%c.SparseStep == 0 && !slices.Contains(c.DenseLayers, i)
 }
 
-// ContextLen returns the largest number of positions of a sequence. It is max_position_embeddings, multiplied by the
-// factor of the rotary scaling if this scaling does not name its original length (as in SGLang's get_context_length).
+// ContextLen returns the largest number of positions of a sequence. It is max_position_embeddings. As in SGLang's
+// get_context_length, this number is multiplied by the factor of the rotary scaling, unless the scaling states its
+// original length.
 func (c *Config) ContextLen() int {
 	if c.Rope.Original > 0 || c.Rope.Factor <= 1 {
 		return c.MaxPositions
@@ -57,7 +58,7 @@ func (c *Config) ContextLen() int {
 	return int(c.Rope.Factor * float64(c.MaxPositions))
 }
 
-// Params returns the number of parameters. A head tied to the embedding is not counted again.
+// Params returns the number of parameters. A head that is tied to the embedding is not counted separately.
 func (c *Config) Params() int64 {
 	n := int64(c.Vocab) * int64(c.Hidden)
 	if !c.TiedEmbeddings {
@@ -88,8 +89,8 @@ func (c *Config) Params() int64 {
 	return n + h
 }
 
-// Limits on sizes. They ensure that the product of any two sizes does not overflow, and that a broken file does not
-// request absurd amounts of memory.
+// Limits on sizes. They prevent products of two sizes from overflowing, and they prevent a broken file from requesting
+// absurd amounts of memory.
 const (
 	maxWidth  = 1 << 20
 	maxVocab  = 1 << 24

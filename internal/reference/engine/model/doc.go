@@ -1,9 +1,10 @@
-// Package model runs transformers of the Llama and Qwen families on the software GPU of package device: the
-// configuration and weights of a Hugging Face directory, one rank's share of them, and the forward pass.
+// Package model runs transformers of the Llama and Qwen families on the software GPU of package device. It reads the
+// configuration and weights of a Hugging Face directory, loads one rank's share of the weights, and computes the
+// forward pass.
 //
 // A [Config] describes the architecture and a [Source] yields the weights by their Hugging Face names. A [Runner] is
-// one rank: its shard of the weights, its blocks of the KV cache, and [Runner.Forward], which computes one [Batch]. The
-// files, in the order of a rank's work:
+// one rank. It has a shard of the weights and blocks of the KV cache, and its method [Runner.Forward] computes one
+// [Batch]. The files, in the order of a rank's work:
 //
 //	config.go hf.go rope.go builtin.go              the architecture
 //	names.go its weight tensors; package hf reads them

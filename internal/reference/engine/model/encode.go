@@ -2,8 +2,8 @@ package model
 
 import "errors"
 
-// Encode computes the states of a text's tokens before the last layer, [tokens][Hidden]. Diffusion models use these
-// states of a language model. They are valid until the next call. All ranks must get the same tokens.
+// Encode computes the states of a text's tokens, [tokens][Hidden], as they are before the last layer. Diffusion models
+// use these states of a language model. The result is valid until the next call. All ranks must get the same tokens.
 func (r *Runner) Encode(tokens []int32) ([]float32, error) {
 	if !r.opt.Encoder {
 		return nil, errors.New("this runner is not an encoder")

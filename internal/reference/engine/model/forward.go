@@ -5,8 +5,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/op"
 )
 
-// pass is one forward pass over a laid-out batch. It consists of launches only, so it can be run directly, or captured
-// once and then replayed.
+// pass is one forward pass over a laid-out batch. It consists only of launches, so it can either be run directly or be
+// captured once and then replayed.
 type pass struct {
 	r      *Runner
 	in     *inputs
@@ -15,10 +15,11 @@ type pass struct {
 	stored func(layer int)
 }
 
-// Forward computes one batch: it launches the pass, waits for it and returns the logits, [vocab] each, in the order of
-// the sequences. A sequence gets one row after its last token, one row after each of its tokens, or none, as requested.
-// The rows are valid until the next Forward. Only ranks of the last pipeline stage return rows. All ranks must get
-// equal batches in the same order. After an error in a collective, the rank cannot be used any more.
+// Forward computes one batch: it launches the pass, waits for the pass to finish and returns rows of logits, [vocab]
+// each, in the order of the sequences. Depending on the request, the rows of a sequence are one row after its last
+// token, one row after each of its tokens, or none. The rows are valid until the next call of Forward. Only ranks of
+// the last pipeline stage return rows. All ranks must get equal batches in the same order. After an error in a
+// collective, the rank cannot be used any more.
 func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	if err := r.check(b); err != nil {
 		return nil, err
@@ -32,7 +33,8 @@ func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	for i := range b.Seqs {
 		width = max(width, blocksFor(b.Seqs[i].Start+len(b.Seqs[i].Tokens)))
 	}
-	// There are two buffers for the inputs: the host fills one, and kernels read the other, on the device.
+	// There are two buffers for the inputs: the host fills the first, and kernels read the second, which is on the
+	// device.
 	tokens, seqs, tiles := b.Tokens(), len(b.Seqs), tilesOf(b)
 	host, in := newInputs(tokens, seqs, width, tiles), newInputs(tokens, seqs, width, tiles)
 	picked := host.fill(b, r.opt.NumBlocks)
@@ -44,7 +46,7 @@ func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	return p.logits(picked)
 }
 
-// body runs the stage's layers. The result is in x; for the last stage it is normalized in h.
+// body runs the stage's layers. The result is in x. In the last stage, the normalized result is in h.
 func (p *pass) body() {
 	r := p.r
 	x, h := r.buf.x[:p.n*r.cfg.Hidden], r.buf.h[:p.n*r.cfg.Hidden]
@@ -59,7 +61,7 @@ func (p *pass) body() {
 	}
 }
 
-// stage launches the part of the body between receiving from the previous pipeline stage and sending to the next.
+// stage launches the part of the body between receiving from the previous pipeline stage and sending to the next stage.
 func (p *pass) stage(x, h []float32) {
 	r := p.r
 	if r.geo.first() {
@@ -68,7 +70,7 @@ func (p *pass) stage(x, h []float32) {
 		p.reduce(x)
 		p.leave(&r.mod.embed)
 	}
-	var pending []float32 // output of the last block, added to the residual stream by the next norm
+	var pending []float32 // output of the last block; the next norm adds it to the residual stream
 	for i := range r.w.layers {
 		p.layer(i, x, h, pending)
 		pending = h
@@ -82,8 +84,8 @@ func (p *pass) stage(x, h []float32) {
 	p.leave(&r.mod.norm)
 }
 
-// layer runs one decoder layer. x is the residual stream without pending, which layer adds first. The output of the
-// layer's last block is left in h and not yet added to x.
+// layer runs one decoder layer. x is the residual stream without pending. layer first adds pending to x. It leaves the
+// output of the layer's last block in h and does not add this output to x.
 func (p *pass) layer(i int, x, h, pending []float32) {
 	r := p.r
 	y, m := &r.w.layers[i], &r.mod.layers[i]
@@ -135,11 +137,11 @@ func (p *pass) reduce(buf []float32) {
 	}
 }
 
-// logits runs the head for the picked rows and waits for the results. If the rows do not all fit in the buffer, it runs
-// the head several times.
+// logits runs the head for the picked rows and waits for the results. If the buffer is too small for all rows, logits
+// runs the head several times.
 func (p *pass) logits(picked int) ([][]float32, error) {
 	r := p.r
-	clear(r.buf.results[:cap(r.buf.results)]) // keep no logits of the previous step
+	clear(r.buf.results[:cap(r.buf.results)]) // release the logits of the previous step
 	out := r.buf.results[:0]
 	if !r.geo.last() || picked == 0 {
 		return nil, r.Stream.Synchronize()
@@ -152,7 +154,7 @@ func (p *pass) logits(picked int) ([][]float32, error) {
 			return nil, err
 		}
 		from := r.buf.logits
-		if picked > room { // all logits of prompts were requested: reuse the buffer several times
+		if picked > room { // happens if all logits of prompts are requested
 			from = append([]float32(nil), from[:n*vocab]...)
 		}
 		for i := range n {
@@ -184,7 +186,7 @@ func (p *pass) head(pick []int32, n int) {
 		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			row := r.buf.logits[i*c.Vocab:][:c.Vocab]
 			for rank := range g.TPSize {
-				// The padding of the last ranks' parts lies beyond the end of the row.
+				// Leave out the padding of the last ranks' parts, which would be beyond the end of the row.
 				copy(row[min(rank*g.vocabWidth, c.Vocab):], parts[(rank*n+i)*g.vocabWidth:][:g.vocabWidth])
 			}
 		}

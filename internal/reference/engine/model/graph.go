@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// decodeGraph is a captured decode step for a fixed number of sequences. Its kernels read the batch from in, so a
-// replay needs one upload and one launch.
+// decodeGraph is a captured decode step for a fixed number of sequences. Its kernels read the batch from the buffer in,
+// so a replay needs only one upload and one launch.
 type decodeGraph struct {
 	host, in *inputs
 	graph    *device.Graph
@@ -29,7 +29,7 @@ func (r *Runner) graphSize(b *Batch) int {
 	return 0
 }
 
-// CaptureGraphs captures the decode steps of all sizes now, so that no request has to wait for a capture.
+// CaptureGraphs captures the decode steps of all graph sizes, so that no request has to wait for a capture.
 func (r *Runner) CaptureGraphs() error {
 	for _, size := range r.opt.GraphSizes {
 		if size <= r.opt.MaxSeqs {
@@ -41,7 +41,7 @@ func (r *Runner) CaptureGraphs() error {
 	return nil
 }
 
-// captured returns the graph of a size. It captures the graph if there is none yet.
+// captured returns the graph of a size. It captures the graph at the first call for that size.
 func (r *Runner) captured(size int) (*decodeGraph, error) {
 	if g := r.graphs[size]; g != nil {
 		return g, nil

@@ -13,9 +13,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// LoadConfig reads config.json of a Hugging Face directory, and the end tokens from generation_config.json beside it.
-// overrides, if not empty, is a JSON object (SGLang's --json-model-override-args) whose keys replace the file's; a null
-// removes one.
+// LoadConfig reads config.json of a Hugging Face directory, and the end tokens from generation_config.json in the same
+// directory. overrides, if not empty, is a JSON object (SGLang's --json-model-override-args). Its members replace the
+// members of the file. A null removes a member.
 func LoadConfig(dir string, overrides []byte) (*Config, error) {
 	path := filepath.Join(dir, "config.json")
 	data, err := hf.ReadSmall(path)
@@ -74,7 +74,7 @@ var families = map[string]family{
 // Architectures lists the supported architectures, sorted.
 func Architectures() []string { return slices.Sorted(maps.Keys(families)) }
 
-// ParseConfig is LoadConfig for the text of a config.json.
+// ParseConfig parses the text of a config.json; see [LoadConfig].
 func ParseConfig(data, overrides []byte) (*Config, error) {
 	r, err := hf.ParseKeys(data)
 	if err != nil {
@@ -182,8 +182,9 @@ func (r keys) experts(c *Config) {
 	}
 }
 
-// rope reads "rope_parameters" (transformers 5) or "rope_theta" and "rope_scaling" (earlier versions). If both are
-// present, "rope_scaling" comes from an override and determines the scaling.
+// rope reads "rope_parameters" (transformers 5) or "rope_theta" and "rope_scaling" (earlier versions). If
+// "rope_parameters" and "rope_scaling" are both present, "rope_scaling" comes from an override and determines the
+// scaling.
 func (r keys) rope(c *Config) Rope {
 	theta := r.Float("rope_theta", 10000)
 	p := r.Object("rope_parameters")
@@ -231,7 +232,7 @@ func (r keys) rope(c *Config) Rope {
 	return rope
 }
 
-// refuse reports unsupported features that would change the result.
+// refuse sets an error if the configuration has an unsupported feature that would change the result.
 func (r keys) refuse(c *Config) {
 	if act := r.Str("hidden_act", "silu"); act != "silu" {
 		r.Fail("hidden_act %q is not supported; this engine supports silu", act)
@@ -263,7 +264,7 @@ func (r keys) refuse(c *Config) {
 	}
 }
 
-// harmless are members that concern only training, generation defaults, or the file itself.
+// harmless lists the ignored members: they concern only training, generation defaults or the file itself.
 var harmless = set(
 	"_name_or_path", "transformers_version", "initializer_range", "use_cache", "pad_token_id", "attention_dropout",
 	"hidden_dropout", "resid_pdrop", "embd_pdrop", "pretraining_tp", "output_router_logits", "router_aux_loss_coef",
@@ -272,7 +273,7 @@ var harmless = set(
 	"attention_bias", "num_local_experts", "finetuning_task",
 )
 
-// known are the members that overrides may name.
+// known lists the members that overrides may contain.
 var known = set(
 	"architectures", "model_type", "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
 	"num_key_value_heads", "head_dim", "intermediate_size", "max_position_embeddings", "rms_norm_eps",

@@ -8,26 +8,26 @@ import (
 
 // Annotations follow the modules that SGLang builds from the same checkpoint. Without Options.Markers they cover a
 // layer and its four parts, by their names in the checkpoint. With Options.Markers every module call has an annotation.
-// The text of this annotation is that of SGLang's layer-wise NVTX markers (PytHooks in
-// python/sglang/srt/utils/nvtx_pytorch_hooks.py). It is a Python dict with the module's path, the sizes of the module's
-// direct parameters, and the sizes of the tensors passed by position.
+// The text of such an annotation is the text of SGLang's layer-wise NVTX markers (PytHooks in
+// python/sglang/srt/utils/nvtx_pytorch_hooks.py). This text is a Python dict with the module's path, the sizes of the
+// module's direct parameters, and the sizes of the tensors passed by position.
 //
 // For the text encoder of a diffusion pipeline (Options.Component), the texts have the short form of SGLang's
-// DiffusionNvtxHooks. They consist of stage, component and path, and the sizes of all tensors, including keyword
-// arguments, for a batch of one. The root of the encoder contains the modules that a language model has in "model"
+// DiffusionNvtxHooks. These texts contain the stage, the component, the path and, for a batch of one, the sizes of all
+// tensors including keyword arguments. The modules that a language model has in "model" are in the root of the encoder
 // (multimodal_gen/runtime/models/encoders/qwen3.py, 0.5.23).
 //
-// Operations that SGLang runs without a module call have no marker here either. These are the whole network, because
-// ModelRunner calls the network's forward without the hooks; the head, because LogitsProcessor uses the head's weights
-// directly; and the norms of query and key heads, which are one fused kernel.
+// Operations that SGLang runs without a module call have no marker here either. The whole network has no marker,
+// because ModelRunner calls the network's forward without the hooks. The head has none, because LogitsProcessor uses
+// the head's weights directly. The norms of query and key heads have none, because they are one fused kernel.
 
 // module describes a module call for annotations.
 type module struct {
 	text string // text of the annotation; "": none
 
-	head   string  // text of a marker before the sizes of the inputs; "": text does not depend on them
-	inputs []sizes // sizes of the inputs that a marker shows
-	short  bool    // the marker has the short form of a diffusion pipeline's component
+	head   string  // text of a marker before the sizes of the inputs; "": text has no sizes of inputs
+	inputs []sizes // sizes of the inputs, for the marker
+	short  bool    // the marker has the short form for components of diffusion pipelines
 	rows   int     // number of rows for which text is valid
 }
 
@@ -52,7 +52,7 @@ type layerModules struct {
 	gate, topK, experts                                             module // feed-forward with experts
 }
 
-// modules describes the rank's modules, with the sizes of the rank's shard.
+// modules describes the modules of the rank. Sizes are those of the rank's shard.
 func (r *Runner) modules() modules {
 	h, g := r.cfg.Hidden, r.geo
 	rows, hidden := sizes{-1}, sizes{-1, h}
@@ -70,7 +70,7 @@ func (r *Runner) modules() modules {
 		marked := func(name string, own []param, inputs ...sizes) module {
 			return r.module("", layerName(i, name), own, inputs...)
 		}
-		// The first layer of a stage has no residual stream to add to.
+		// The first norm of a stage has one input less, because there is no output of a previous block to add.
 		added := []sizes{hidden, hidden}
 		if i == g.layers.Lo {
 			added = added[:1]
@@ -122,7 +122,7 @@ func biased(bias bool, out, in int) []param {
 	return p
 }
 
-// module describes a module. plain is the annotation used without markers, and path is the module's path in the
+// module describes a module. plain is the text of the annotation without markers. path is the module's path in the
 // network.
 func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module {
 	if !r.opt.Markers {

@@ -6,13 +6,14 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// A layer with experts runs in six launches. route picks K experts for each token. align sorts the (token, expert)
-// pairs of this rank's experts by expert. permute copies the tokens' rows in this order. Two grouped products, with the
-// activation between them, apply each expert to its rows. combine sums the outputs for each token. Experts on other
-// ranks contribute nothing to this sum; the all-reduce after the layer adds their part.
+// The feed-forward of a layer with experts runs in six launches. route picks K experts for each token. align sorts the
+// (token, expert) pairs of this rank's experts by expert. permute copies the tokens' rows in this order. Two grouped
+// products, with the activation between them, apply each expert to its rows. combine sums the outputs for each token.
+// This sum excludes experts on other ranks, whose outputs are added by the all-reduce after the layer.
 //
-// The number of rows of an expert is known only on the device. So kernels are launched for the maximum number and read
-// the offsets when they run, like grouped kernels on GPUs. Therefore a captured graph is valid for every routing.
+// The number of rows of an expert is known only on the device. Therefore kernels are launched for the maximum number of
+// rows and read the offsets when they run, like grouped kernels on GPUs. As a result, a captured graph is valid for
+// every routing.
 
 // moeBuffers hold at most rows·K pairs.
 type moeBuffers struct {
@@ -22,7 +23,7 @@ type moeBuffers struct {
 	offsets []int32   // [local experts + 1]: rows of each expert in the sorted order
 	next    []int32   // [local experts]: sorted row of the expert's next pair; used by align
 	source  []int32   // [rows·K]: index of the token that each sorted row belongs to
-	place   []int32   // [rows·K]: sorted row of each pair; -1: the expert is on another rank
+	place   []int32   // [rows·K]: sorted row of each pair; -1: expert is on another rank
 	x       []float32 // [rows·K][hidden]
 	gateUp  []float32 // [rows·K][2·width]
 	act     []float32 // [rows·K][width]
@@ -39,7 +40,7 @@ func newMoEBuffers(c *Config, g *geometry, rows int) *moeBuffers {
 	}
 }
 
-// pairs returns the number of sorted rows, which is known once align has run.
+// pairs returns the number of sorted rows, which is known only after align has run.
 func (m *moeBuffers) pairs() int { return int(m.offsets[len(m.offsets)-1]) }
 
 // experts launches h = Σ weight·expert(h) over the chosen experts; h is [n][hidden].
@@ -65,8 +66,8 @@ func (p *pass) experts(y *layer, mod *layerModules, h []float32) {
 	p.reduce(h)
 }
 
-// route turns the router's logits into probabilities and picks the K largest. Of equal probabilities it picks the
-// first.
+// route turns the router's logits into probabilities and picks the K largest. Among equal probabilities, it picks the
+// expert with the lowest index.
 func (p *pass) route() {
 	r, m, c := p.r, p.r.moe, p.r.cfg
 	k := c.ExpertsPerToken
@@ -98,7 +99,7 @@ func topK(logits []float32, ids []int32, weights []float32, norm bool) {
 	}
 }
 
-// align sorts the pairs by expert, and those of one expert by token. It leaves out padding rows.
+// align sorts the pairs by expert, and the pairs of one expert by token. It omits padding rows.
 func (p *pass) align() {
 	r, m, k, mine := p.r, p.r.moe, p.r.cfg.ExpertsPerToken, p.r.geo.experts
 	in := p.in
@@ -129,7 +130,7 @@ func (p *pass) align() {
 	})
 }
 
-// permute copies the row of each sorted pair's token.
+// permute copies, for each sorted pair, the row of the pair's token.
 func (p *pass) permute(h []float32) {
 	r, m, width := p.r, p.r.moe, p.r.cfg.Hidden
 	n := p.n * r.cfg.ExpertsPerToken

@@ -57,14 +57,14 @@ func (c *Config) layerTensors(i int, m map[string][]int) {
 	}
 }
 
-// layerName returns the name of a module of layer i in the checkpoint. The annotation around the module in a trace has
+// layerName returns the name of a module of layer i in the checkpoint. In a trace, the annotation around the module has
 // the same name.
 func layerName(i int, module string) string { return fmt.Sprintf("model.layers.%d.%s", i, module) }
 
 func expertName(e int) string { return fmt.Sprintf("mlp.experts.%d", e) }
 
-// CheckSource returns an error unless src holds exactly the tensors of c, each with the right shape. Extra tensors are
-// errors too: if a tensor such as a bias were ignored, the result would silently be wrong.
+// CheckSource returns an error unless src holds exactly the tensors of c, each with the right shape. Additional tensors
+// are also errors, because the result would be wrong without warning if a tensor such as a bias were ignored.
 func (c *Config) CheckSource(src hf.Source) error {
 	want := c.Tensors()
 	for _, name := range src.Names() {
@@ -83,8 +83,8 @@ func (c *Config) CheckSource(src hf.Source) error {
 	return nil
 }
 
-// unused reports whether a checkpoint may contain the tensor although it is not needed. Such tensors are the rotary
-// frequencies in old exports, and a head that is tied to the embedding.
+// unused reports whether a checkpoint may contain the tensor although the tensor is not needed. Such tensors are the
+// rotary frequencies in old exports and a head that is tied to the embedding.
 func unused(c *Config, name string) bool {
 	return strings.HasSuffix(name, ".rotary_emb.inv_freq") || c.TiedEmbeddings && name == "lm_head.weight"
 }

@@ -12,9 +12,9 @@ import (
 const dummySeed = 1
 
 // Open returns the configuration and the weights of a model path: BuiltinPrefix and a name, or a Hugging Face
-// directory. If dummy is set, Open uses random weights and does not read those in the directory (SGLang's --load-format
-// dummy). overrides are those of [LoadConfig]. Open checks the weights against the configuration. The caller must close
-// src when all ranks are loaded.
+// directory. If dummy is set, Open uses random weights and does not read the weights in the directory (SGLang's
+// --load-format dummy). overrides is passed to [LoadConfig]. Open checks that the weights match the configuration. The
+// caller must close src after all ranks have been loaded.
 func Open(path string, dummy bool, overrides []byte) (c *Config, src hf.Source, closeSource func() error, err error) {
 	nothing := func() error { return nil }
 	if strings.HasPrefix(path, BuiltinPrefix) {

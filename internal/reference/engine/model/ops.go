@@ -21,7 +21,7 @@ func (p *pass) embed(x []float32) {
 	})
 }
 
-// norm launches h = RMSNorm(x), after x += add if add is not nil; all are [n][hidden].
+// norm launches h = RMSNorm(x). If add is not nil, x += add precedes the norm. h, x and add are [n][hidden].
 func (p *pass) norm(h, x, add, weight []float32) {
 	p.r.RMSNorm(h, x, add, weight, p.r.cfg.Hidden, p.n, p.r.cfg.NormEps)
 }

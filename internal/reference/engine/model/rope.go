@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// RopeType names a way to scale rotary frequencies for contexts longer than those used in training.
+// RopeType names a method of scaling rotary frequencies for contexts that are longer than the contexts used in
+// training.
 type RopeType string
 
 // Supported types, by their names in Hugging Face's rope_type.
@@ -17,19 +18,20 @@ const (
 )
 
 // Rope is a rotary position embedding (Su et al., arXiv:2104.09864): element pair i of a head is rotated by
-// position·theta^(-2i/head_dim), scaled. The formulas are those of transformers' modeling_rope_utils.py.
+// position·theta^(-2i/head_dim). Type selects a scaling of these angles. The formulas are those of transformers'
+// modeling_rope_utils.py.
 type Rope struct {
 	Type     RopeType
 	Theta    float64
 	Factor   float64 // linear, llama3, yarn; 0 otherwise
-	Original int     // llama3, yarn: positions before scaling
+	Original int     // llama3, yarn: context length before scaling
 
 	LowFreq, HighFreq float64 // llama3
 
 	BetaFast, BetaSlow float64 // yarn
-	Attention          float64 // yarn: factor of cos and sin; 0: derived from the others
+	Attention          float64 // yarn: factor of cos and sin; 0: derived from the other fields
 	MScale, MScaleAll  float64 // yarn; 0: unset
-	NoTruncate         bool    // yarn: do not round the ends of the ramp outwards to whole pairs
+	NoTruncate         bool    // yarn: do not round the ends of the ramp to whole pairs
 }
 
 func (r *Rope) check() error {
@@ -82,7 +84,8 @@ func (r *Rope) frequencies(dim int) (inv []float64, scale float64) {
 	return inv, scale
 }
 
-// llama3 divides low frequencies by the factor and keeps high frequencies. Between the two ranges it interpolates.
+// llama3 divides low frequencies by the factor and keeps high frequencies. For frequencies between the two ranges,
+// llama3 interpolates.
 func (r *Rope) llama3(inv []float64) {
 	old := float64(r.Original)
 	for i, f := range inv {
@@ -97,10 +100,10 @@ func (r *Rope) llama3(inv []float64) {
 	}
 }
 
-// yarn blends the original and the divided frequencies by a ramp over the pairs (Peng et al., arXiv:2309.00071). It
-// returns the factor of cos and sin.
+// yarn blends the original frequencies with the divided frequencies, according to a ramp over the pairs (Peng et al.,
+// arXiv:2309.00071). It returns the factor of cos and sin.
 func (r *Rope) yarn(inv []float64, dim int) float64 {
-	// pair returns the index of the pair that makes n turns in the original context.
+	// pair returns the index of the pair that makes the given number of turns in the original context.
 	pair := func(turns float64) float64 {
 		return float64(dim) * math.Log(float64(r.Original)/(turns*2*math.Pi)) / (2 * math.Log(r.Theta))
 	}
@@ -138,7 +141,7 @@ type ropeTable struct {
 }
 
 // table computes the rotations of the first n positions of heads of dim elements. Frequencies and angles are rounded to
-// float32 before the cosine is taken, as in transformers. At position 100 000 this rounding makes a visible difference.
+// float32 before the cosine is taken, as in transformers. At position 100 000 the effect of this rounding is visible.
 func (r *Rope) table(dim, n int) *ropeTable {
 	inv, scale := r.frequencies(dim)
 	t := &ropeTable{half: dim / 2, cos: make([]float32, n*dim/2), sin: make([]float32, n*dim/2)}

@@ -19,15 +19,17 @@ type Options struct {
 
 	// NoGraphs runs decode steps op by op instead of replaying graphs.
 	NoGraphs bool
-	// GraphSizes are the batch sizes that graphs are captured for. A decode batch is padded to the next size; larger
-	// ones run op by op. Default: 1, 2, 4, then multiples of 4 up to 32, of 8 up to 128, of 16 up to MaxSeqs.
+	// GraphSizes are the batch sizes that graphs are captured for. A decode batch is padded to the next larger size.
+	// Batches that exceed the largest size run op by op. Default: 1, 2, 4, then multiples of 4 up to 32, multiples of 8
+	// up to 128, and multiples of 16 up to MaxSeqs.
 	GraphSizes []int
-	// Encoder omits the last layer, the final norm and the head: the runner then only supports [Runner.Encode].
+	// Encoder omits the last layer, the final norm and the head: such a runner supports only [Runner.Encode].
 	Encoder bool
 	// Markers annotates each module call with the text of SGLang's layer-wise NVTX markers.
 	Markers bool
-	// Component names a component of a diffusion pipeline and its stage, such as "TextEncodingStage.text_encoder". Markers
-	// then have the form for such components. If it is "", markers have the form for a language model.
+	// Component names a component of a diffusion pipeline and its stage, such as "TextEncodingStage.text_encoder". If
+	// Component is set, markers have the form for such components. If it is "", markers have the form for language
+	// models.
 	Component string
 }
 
@@ -70,8 +72,8 @@ func graphSizes(most int) []int {
 	return append(sizes, most)
 }
 
-// FormatFor returns the default format for weights of a checkpoint's dtype: float32 stays as it is; weights of 16-bit
-// types are kept as bf16 and multiplied as pairs of bf16, as on GPUs.
+// FormatFor returns the default format for weights of a checkpoint's dtype: Weights of type float32 stay float32.
+// Weights of 16-bit types are stored as bf16 and multiplied in pairs of bf16, as on GPUs.
 func FormatFor(dtype string) tensor.Format {
 	if dtype == "float32" {
 		return tensor.F32
@@ -79,8 +81,8 @@ func FormatFor(dtype string) tensor.Format {
 	return tensor.BF16Dot
 }
 
-// Runner is one rank: its shard of the weights, its KV cache, and the memory of a forward pass. Only one goroutine may
-// use it.
+// Runner is one rank. It has a shard of the weights, a KV cache and the memory of a forward pass. Only one goroutine
+// may use it.
 type Runner struct {
 	cfg         *Config
 	geo         *geometry
@@ -102,10 +104,10 @@ type Runner struct {
 	graphs     map[int]*decodeGraph
 }
 
-// buffers are the activations of a pass. Each row of each buffer belongs to one token.
+// buffers are the activations of a pass. In each buffer, one row belongs to one token.
 type buffers struct {
 	x       []float32 // [rows][hidden]: the residual stream
-	h       []float32 // [rows][hidden]: input of the next layer, or output of the last
+	h       []float32 // [rows][hidden]: input of the next layer, or output of the previous layer
 	qkv     []float32 // [rows][qkvWidth]
 	attn    []float32 // [rows][headsWidth]
 	gateUp  []float32 // [rows][2·ffn]
@@ -117,8 +119,8 @@ type buffers struct {
 	results [][]float32
 }
 
-// NewRunner loads a rank's weights and allocates its memory. Launches go to the default stream of dev. src is not
-// needed afterwards. The caller must check once, with [Config.CheckSource], that src fits cfg.
+// NewRunner loads a rank's weights and allocates its memory. Launches go to the default stream of dev. src is no longer
+// needed after NewRunner returns. The caller must check once, with [Config.CheckSource], that src fits cfg.
 func NewRunner(cfg *Config, src hf.Source, shard Shard, dev *device.Device, groups Groups, opt Options) (*Runner, error) {
 	geo, err := cfg.cut(shard)
 	if err != nil {
@@ -190,7 +192,7 @@ func (r *Runner) allocate() {
 // Config returns the model's configuration.
 func (r *Runner) Config() *Config { return r.cfg }
 
-// Last reports whether this rank's Forward returns logits, because it belongs to the last pipeline stage.
+// Last reports whether this rank belongs to the last pipeline stage, so that Forward returns logits.
 func (r *Runner) Last() bool { return r.geo.last() }
 
 // WeightBytes returns the memory of the rank's packed matrices in bytes.

@@ -6,11 +6,11 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/op"
 )
 
-// Shard holds a rank's coordinates in the job. A tensor-parallel group (TP) splits the query heads and the feed-forward
-// width of every layer, and the vocabulary. KV heads are split too, but replicated if there are fewer KV heads than
-// ranks. The TP size must be a multiple of the expert-parallel size (EP). The group is divided into EP parts, and each
-// part has complete experts. The TP/EP ranks of a part split the width of each expert, as in SGLang. A pipeline (PP)
-// splits the list of layers. Zero sizes count as 1.
+// Shard holds a rank's coordinates in the job. A tensor-parallel group (TP) splits the vocabulary, and the query heads
+// and the feed-forward width of every layer. KV heads are also split. If there are fewer KV heads than ranks, KV heads
+// are replicated. The TP size must be a multiple of the expert-parallel size (EP). The group is divided into EP parts,
+// and each part has a share of the experts. The TP/EP ranks of a part split the width of each expert, as in SGLang. A
+// pipeline (PP) splits the list of layers. Zero sizes count as 1.
 type Shard struct {
 	TPRank, TPSize int
 	PPRank, PPSize int
@@ -30,7 +30,7 @@ type geometry struct {
 	kv     op.Span // KV heads
 	ffn    op.Span // this rank's part of Intermediate
 	vocab  op.Span // existing rows of embedding and head
-	// vocabWidth is the padded size of each rank's part of the vocabulary.
+	// vocabWidth is the size of each rank's part of the vocabulary, including padding.
 	vocabWidth int
 	experts    op.Span // this rank's part of Experts
 	expertFFN  op.Span // this rank's part of MoEIntermediate
@@ -40,7 +40,8 @@ type geometry struct {
 func (g *geometry) first() bool { return g.PPRank == 0 }
 func (g *geometry) last() bool  { return !g.headless && g.PPRank == g.PPSize-1 }
 
-// cut returns the share of rank s. If a size of the model cannot be divided, it returns an error that names the size.
+// cut returns the share of the rank with coordinates s. If a size of the model cannot be divided, cut returns an error
+// that names that size.
 func (c *Config) cut(s Shard) (*geometry, error) {
 	s = s.normal()
 	switch {

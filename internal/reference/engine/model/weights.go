@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// weights are a rank's share of the model's weights. The weights are split while they are packed: only the rows and
-// columns that the rank owns are read.
+// weights are a rank's share of the model's weights. Weights are split while they are packed, so a rank reads only its
+// own rows and columns.
 type weights struct {
 	embed  *embedding // on the first stage only
 	layers []layer    // layers of the stage
@@ -20,8 +20,8 @@ type weights struct {
 	head   op.Linear  // on the last stage only; the rows are the rank's part of the vocabulary
 }
 
-// embedding holds the rank's rows of the token table, as float32 or, for the bf16 formats, as bf16 in half the size. If
-// the embedding is tied to the head, row reads the packed head instead.
+// embedding holds the rank's rows of the token table, as float32 or, for the bf16 formats, as bf16, which needs half
+// the memory. If the embedding is tied to the head, row reads the packed head instead.
 type embedding struct {
 	rows op.Span // range of tokens in the vocabulary
 	f32  []float32
@@ -29,7 +29,7 @@ type embedding struct {
 	tied *tensor.Matrix
 }
 
-// row writes the embedding of a token to dst, or zeros if another rank has it.
+// row writes the embedding of a token to dst. If another rank has the embedding, row writes zeros.
 func (e *embedding) row(token int, dst []float32) {
 	if token < e.rows.Lo || token >= e.rows.Hi {
 		clear(dst)
@@ -57,7 +57,7 @@ type layer struct {
 	experts      []expert  // the experts on this rank
 }
 
-// expert is a SwiGLU feed-forward: gateUp has the rows of gate, then those of up.
+// expert is a SwiGLU feed-forward: gateUp contains the rows of gate, followed by the rows of up.
 type expert struct{ gateUp, down op.Linear }
 
 // loader reads a rank's share of the model.
@@ -141,7 +141,7 @@ func (l *loader) layer(i int) layer {
 		y.ffn = l.expert(name("mlp"), g.ffn)
 		return y
 	}
-	// The router's weights are float32, so that all ranks and all formats pick the same experts.
+	// The router's weights are float32 in every format, so that the choice of experts does not depend on the format.
 	format := l.Format
 	l.Format = tensor.F32
 	y.router = l.Rows(op.RowsOf{Module: name("mlp.gate"), Rows: op.Span{Lo: 0, Hi: c.Experts}})

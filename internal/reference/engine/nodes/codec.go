@@ -72,7 +72,8 @@ func appendStep(b []byte, s *step) []byte {
 	return b
 }
 
-// parser reads a message. If a field is missing, it sets bad and from then on returns zeros.
+// parser reads a message. If a field is missing, the parser sets bad and returns zeros for this field and all later
+// fields.
 type parser struct {
 	rest []byte
 	bad  bool
@@ -109,7 +110,7 @@ func (p *parser) text() string {
 	return s
 }
 
-// list reads a list of numbers, each of one byte or more.
+// list reads a list of numbers. Each number occupies at least one byte.
 func (p *parser) list() []int32 {
 	out := make([]int32, 0, p.number(len(p.rest)))
 	for range cap(out) {
@@ -120,7 +121,7 @@ func (p *parser) list() []int32 {
 
 const mostNumber = 1 << 40
 
-// parseStep reads the part of a step message that follows the byte msgStep.
+// parseStep reads a step message without its first byte, msgStep.
 func parseStep(text []byte) (*step, error) {
 	p := &parser{rest: text}
 	s := &step{}

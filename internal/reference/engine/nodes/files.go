@@ -23,8 +23,8 @@ import (
 //	fetch    window, kind, name of the file
 //	forget   window
 //
-// and receives, in pieces, the compressed trace or the memory history as triples of 8 bytes (time, address, bytes),
-// followed by the outcome:
+// and receives the data in pieces, followed by the outcome. The data is either the compressed trace or the memory
+// history, as triples of 8-byte numbers (time, address, bytes):
 //
 //	piece    window, bytes
 //	end      window, error, records that did not fit, SHA-256 of the bytes
@@ -43,8 +43,8 @@ const (
 
 const (
 	pieceLen = 128 << 10
-	// piecesAhead is the maximum number of pieces queued for the writer. If more arrive, the connection waits. That delays
-	// nothing else, because the connection carries only files.
+	// piecesAhead is the maximum number of pieces queued for the writer. If more pieces arrive, the connection waits.
+	// The wait delays no other traffic, because the connection carries only files.
 	piecesAhead = 8
 )
 
@@ -93,7 +93,7 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 		f.mu.Lock()
 		delete(f.open, id)
 		f.mu.Unlock()
-		// After a failure, the connection's reader may be blocked on a piece that nobody takes any more.
+		// After a failure, the connection's reader may be blocked on a piece that no goroutine will receive.
 		for {
 			select {
 			case frame := <-in:
@@ -115,7 +115,7 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 			lost, done, err := f.piece(w, sum, frame)
 			if err != nil && failed == nil {
 				failed = fmt.Errorf("from node %d at %s: %w", node, f.m.Host(node), err)
-				w = io.Discard // read the pieces in flight, or the next fetch would take them for its own
+				w = io.Discard // read the pieces in flight, so that the next fetch does not receive them
 			}
 			if done {
 				return lost, failed
@@ -160,7 +160,7 @@ type recording struct {
 
 var _ engine.Zipped = (*recording)(nil)
 
-// WriteZipped writes the trace as compressed by its node.
+// WriteZipped writes the trace as its node compressed it.
 func (r *recording) WriteZipped(w io.Writer, m device.Meta) error {
 	lost, err := r.files.fetch(w, r.node, r.id, fetchTrace, m.Name)
 	r.lost = max(r.lost, lost)
@@ -212,7 +212,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 type sender struct {
 	ch *mesh.Channel
 	id uint32
-	// sum covers all sent bytes.
+	// sum is the hash of all bytes sent.
 	sum hash.Hash
 	buf []byte
 }

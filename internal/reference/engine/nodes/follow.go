@@ -17,12 +17,12 @@ import (
 func appendOptions(b []byte, opt device.RecordOptions) []byte {
 	text, err := json.Marshal(opt)
 	if err != nil {
-		panic(err) // only flags and a number
+		panic(err) // cannot fail: only flags and a number
 	}
 	return append(b, text...)
 }
 
-// follower runs a node other than node 0, for the replicas that have ranks on this node.
+// follower runs a node other than node 0. It serves the replicas that have ranks on this node.
 type follower struct {
 	m     *mesh.Mesh
 	files *mesh.Channel
@@ -31,14 +31,14 @@ type follower struct {
 
 	mu         sync.Mutex
 	recordings map[uint32]*recorded
-	writing    sync.Mutex // lets only one file be written at a time, because serving needs the cores
+	writing    sync.Mutex // limits writing to one file at a time, because serving needs the cores
 }
 
-// recorded is one window of a rank. The fetch message may arrive before the stop message, because the two use different
-// lanes.
+// recorded is one window of a rank. The message that fetches it may arrive before the message that stops the recording,
+// because the two messages use different lanes.
 type recorded struct {
 	stopped chan struct{}
-	rec     engine.Recording // nil: none
+	rec     engine.Recording // nil: nothing was recorded
 	meta    device.Meta
 }
 
@@ -62,12 +62,12 @@ type follows struct {
 	queue chan []byte
 }
 
-// messagesAhead is larger than the number of messages that node 0 can send without waiting for an answer. Between two
-// steps, node 0 may send messages that stop and pause all ranks of a node.
+// messagesAhead is the capacity of a queue. It exceeds the number of messages that node 0 can send without waiting for
+// an answer: between two steps, node 0 may send messages that stop and pause the recordings of all ranks of a node.
 const messagesAhead = 8192
 
-// Follow runs steps for node 0 on this node's ranks of each replica (keyed by number). It returns when node 0 leaves,
-// when ctx ends, or when an error ends the mesh, which it returns.
+// Follow runs steps for node 0 on this node's ranks. replicas holds these ranks, by the number of the replica. Follow
+// returns when node 0 leaves, when ctx ends or when an error ends the mesh. In the last case it returns that error.
 func Follow(ctx context.Context, m *mesh.Mesh, replicas map[int]*engine.Ranks) error {
 	ctx, stop := context.WithCancel(ctx)
 	f := &follower{m: m, files: m.Channel(filesChannel, mesh.Bulk), ended: ctx.Done(), recordings: map[uint32]*recorded{}}
@@ -140,7 +140,7 @@ func (r *follows) message(frame []byte) {
 	}
 }
 
-// rank returns this node's rank that a message names, or nil.
+// rank returns the rank of this node that a message names, or nil.
 func (r *follows) rank(p *parser) *engine.Rank {
 	n := p.number(1 << 16)
 	list := r.ranks.Ranks()
@@ -165,7 +165,7 @@ func (r *follows) answer(rows [][]float32, err error) {
 	}
 }
 
-// fetch sends a recording. The connection's reader calls it.
+// fetch sends a recording. It is called by the connection's reader.
 func (f *follower) fetch(_ int, frame []byte) {
 	p := &parser{rest: frame}
 	kind, id := p.byte(), uint32(p.number(1<<32-1))
@@ -210,8 +210,8 @@ func (f *follower) fetch(_ int, frame []byte) {
 	})
 }
 
-// clockOf describes the clock of a trace: the time by which the clock of node 0's host is ahead of it. This is only a
-// hint, because a merge aligns traces by collectives.
+// clockOf describes the clock of a trace. It contains the time by which the clock of node 0's host is ahead of the
+// trace's clock. This offset is only a hint, because a merge aligns traces by collectives.
 type clockOf struct {
 	Reference string `json:"reference"`
 	mesh.Offset

@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Group is the set of ranks of one data-parallel rank, if some or all of them are on other nodes. It implements
+// Group is the set of ranks of one data-parallel rank, at least one of which is on another node. It implements
 // engine.Group. Only the scheduler's goroutine may call Forward and the recorders.
 type Group struct {
 	m      *mesh.Mesh
 	ch     *mesh.Channel
 	local  *engine.Ranks // nil: no ranks on this node
-	others []int         // other nodes with ranks of the group
+	others []int         // other nodes that have ranks of the group
 	list   []engine.Rank
 	files  *Files
 
@@ -74,7 +74,7 @@ func NewGroup(m *mesh.Mesh, l Layout, dp int, local *engine.Ranks, about map[int
 // Ranks lists the ranks of all nodes.
 func (g *Group) Ranks() []engine.Rank { return g.list }
 
-// Err returns the error after which no step can succeed.
+// Err returns the error that prevents all further steps, or nil.
 func (g *Group) Err() error {
 	if err := g.m.Err(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (g *Group) Forward(s sched.Step) ([][]float32, error) {
 		a, frame, oneErr := g.await()
 		switch {
 		case oneErr != nil:
-			err = oneErr // the cause of all other failures
+			err = oneErr // this error caused all other failures
 		case a.rows != nil:
 			rows, g.held = a.rows, frame
 		default:
@@ -133,7 +133,7 @@ func (g *Group) Forward(s sched.Step) ([][]float32, error) {
 	return rows, nil
 }
 
-// await returns the answer of a node and its frame. If there is no error, the caller owns the frame.
+// await returns the answer of a node and its frame. If the error is nil, the caller owns the frame.
 func (g *Group) await() (*answer, []byte, error) {
 	var r reply
 	select {
@@ -161,7 +161,7 @@ func (g *Group) await() (*answer, []byte, error) {
 	return a, r.frame, nil
 }
 
-// Close closes this node's ranks. The other nodes close theirs when node 0 leaves.
+// Close closes this node's ranks. The other nodes close their ranks when node 0 leaves.
 func (g *Group) Close() error {
 	if g.local != nil {
 		return g.local.Close()
@@ -199,7 +199,7 @@ func (r *recorder) StopRecording() engine.Recording {
 		return nil
 	}
 	msg := binary.AppendUvarint([]byte{msgStop}, uint64(r.rank))
-	_ = r.g.ch.Send(r.node, binary.AppendUvarint(msg, uint64(r.id))) // ignore errors: a lost node has no recording
+	_ = r.g.ch.Send(r.node, binary.AppendUvarint(msg, uint64(r.id))) // ignore errors: a lost node records nothing
 	r.g.windows.Add(-1)
 	out := &recording{files: r.g.files, node: r.node, id: r.id}
 	r.id = 0

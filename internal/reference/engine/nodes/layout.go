@@ -9,9 +9,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
 )
 
-// Layout assigns ranks to nodes. Ranks are numbered over the whole layout: tensor parallel innermost, then pipeline
-// stages, then replicas. Each node gets the same number of consecutive ranks. So, as in SGLang, a node has one or more
-// complete replicas or stages if there are enough of them, and otherwise a part of a tensor-parallel group.
+// Layout assigns ranks to nodes. Ranks are numbered over the whole layout: the tensor-parallel index varies fastest,
+// then the pipeline stage, then the replica. Each node gets the same number of consecutive ranks. As in SGLang, a node
+// therefore has complete replicas or complete stages if there are enough of them. Otherwise it has a part of a
+// tensor-parallel group.
 type Layout struct {
 	Sizes engine.Sizes
 	Nodes int
@@ -65,7 +66,7 @@ const (
 	ppChannels   uint32 = 3 << 16
 )
 
-// Spread lets NewRanks connect to the ranks of other nodes.
+// Spread returns the description with which NewRanks connects to the ranks of other nodes.
 func (l Layout) Spread(m *mesh.Mesh) *engine.Spread {
 	return &engine.Spread{Here: m.Node(), At: l.At, Line: func(kind string, index int) device.Line {
 		first := tpChannels

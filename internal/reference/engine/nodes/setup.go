@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
 )
 
-// Setup is the exchange before the first step: each node reports its capacity to node 0, node 0 sends all nodes the
-// same plan, and each node reports the result.
+// Setup is the exchange before the first step: Each node reports its capacity to node 0. Node 0 then sends the same
+// plan to all nodes, and each node reports the result.
 type Setup struct {
 	m  *mesh.Mesh
 	ch *mesh.Channel

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Attention is the working memory of attention in which every row attends to all rows.
+// Attention is the working memory for attention of all rows over all rows.
 type Attention struct {
 	Heads, hd int
 	k, v      []float32 // [heads][blocks] of hd·BlockLen
@@ -27,11 +27,11 @@ func (a *Attention) at(kv []float32, head, block int) []float32 {
 	return kv[(head*a.blocks+block)*size:][:size:size]
 }
 
-// tileRows is the number of rows that attend together.
+// tileRows is the maximum number of rows that share the reads of keys and values.
 const tileRows = 48
 
 // Store launches the copy of the queries, keys and values in qkv, n rows of [3·heads·hd], into the layout of attention.
-// Before a row is copied, turn modifies its heads.
+// turn is called before a row is copied and modifies the row's heads.
 func (a *Attention) Store(l *Launcher, name, as string, qkv []float32, n int, turn func(row int, heads []float32)) {
 	width := a.Heads * a.hd
 	l.Each(device.Kernel{Name: name, Op: as, Args: []device.Arg{Floats(n, 3*a.Heads, a.hd)}}, n, 20*width, func(rows Span) {
@@ -49,7 +49,7 @@ func (a *Attention) Store(l *Launcher, name, as string, qkv []float32, n int, tu
 	})
 }
 
-// Run launches softmax attention of each of n rows of qkv over all n rows. out is [n][heads·hd].
+// Run launches softmax attention: each of the n rows of qkv attends to all n rows. out is [n][heads·hd].
 func (a *Attention) Run(l *Launcher, out, qkv []float32, n int) {
 	width := a.Heads * a.hd
 	tiles := (n + tileRows - 1) / tileRows

@@ -23,14 +23,14 @@ func (p Plane) Rows() int { return p.H * p.W }
 // As returns a plane with the given sizes that uses the same memory.
 func (p Plane) As(h, w, c int) Plane { return Plane{h, w, c, p.Data[:h*w*c]} }
 
-// Conv is a convolution with stride 1 and an odd side length. Its output has the size of its input.
+// Conv is a convolution with stride 1 and an odd side length. The output has the same size as the input.
 type Conv struct {
 	Linear
 	In, Out int
 	Side    int
 }
 
-// Conv packs weights [out][in][side][side] as a matrix of out × (side·side·in).
+// Conv reads a convolution and packs its weights, [out][in][side][side], as a matrix of out × (side·side·in).
 func (l *Loader) Conv(name string) Conv {
 	shape, ok := l.Src.Shape(name + ".weight")
 	if !ok || len(shape) != 4 || l.Err != nil {
@@ -54,13 +54,13 @@ func (l *Loader) Conv(name string) Conv {
 	return c
 }
 
-// convRows is the number of pixels whose neighbourhoods are gathered for one product. They stay in the second-level
-// cache.
+// convRows is the number of pixels whose neighbourhoods are gathered for one product. The gathered values fit in the
+// second-level cache.
 const convRows = 96
 
 var convScratches = sync.Pool{New: func() any { return new([]float32) }}
 
-// Conv launches y = the convolution of x, with each pixel of x repeated up×up times.
+// Conv launches a convolution: y is the convolution of x after each pixel of x has been repeated up×up times.
 func (l *Launcher) Conv(c *Conv, y, x Plane, up int) Plane {
 	y = y.As(x.H*up, x.W*up, c.Out)
 	n, cols := y.Rows(), c.Cols
@@ -93,10 +93,10 @@ func (l *Launcher) Conv(c *Conv, y, x Plane, up int) Plane {
 	return y
 }
 
-// gather copies the neighbourhood of pixel (row, col) of the enlarged image. Pixels outside are zero.
+// gather copies the neighbourhood of pixel (row, col) of the enlarged image. Pixels outside the image are zero.
 func (c *Conv) gather(dst []float32, x Plane, row, col, up int) {
 	reach, width := c.Side/2, c.Side*x.C
-	if up == 1 && col >= reach && col+reach < x.W { // the pixels of a row are adjacent
+	if up == 1 && col >= reach && col+reach < x.W { // the pixels of a row are adjacent in x
 		for dy := range c.Side {
 			from, to := row+dy-reach, dst[dy*width:][:width]
 			if from < 0 || from >= x.H {

@@ -8,7 +8,7 @@ import (
 )
 
 // Loader reads a rank's share of weights, on one goroutine. The first error is kept in Err, and later reads return
-// nothing. Weights are split while they are packed: only the requested rows and columns are read.
+// nothing. Weights are split while they are packed, so only the requested rows and columns are read.
 type Loader struct {
 	Src    hf.Source
 	Format tensor.Format
@@ -22,7 +22,8 @@ type RowsOf struct {
 	Order  func(row int) int // source row for each row; nil: unchanged
 }
 
-// Rows packs the given rows of one or more modules of equal input width into one matrix, module after module.
+// Rows packs the given rows of one or more modules into one matrix, module after module. All modules must have the same
+// input width.
 func (l *Loader) Rows(parts ...RowsOf) Linear {
 	n, cols := 0, 0
 	for _, p := range parts {
@@ -40,7 +41,7 @@ func (l *Loader) Rows(parts ...RowsOf) Linear {
 			bias = append(bias, b...)
 		}
 	}
-	p, at := 0, 0 // part that contains row r, and first row of that part
+	p, at := 0, 0 // index of the part that contains row r, and first row of that part
 	return Linear{Bias: bias, Matrix: tensor.Pack(n, cols, l.Format, func(r int, dst []float32) {
 		for r-at >= parts[p].Rows.Len() {
 			at += parts[p].Rows.Len()
@@ -93,7 +94,7 @@ func (l *Loader) Vector(name string, n int) []float32 {
 	return v
 }
 
-// Read fills dst with the elements of a tensor from offset off on.
+// Read fills dst with the elements of a tensor beginning at offset off.
 func (l *Loader) Read(name string, off int, dst []float32) {
 	if l.Err == nil {
 		l.fail(l.Src.Read(name, off, dst))

@@ -1,5 +1,5 @@
-// Package op launches the operations that all networks on the device share: products with weights, activations, norms.
-// It also divides kernels into chunks for the device's workers.
+// Package op launches the operations that all networks on the device share: products with weights, activations and
+// norms. It also divides kernels into chunks for the device's workers.
 package op
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Launcher launches on one stream of a device with Workers workers.
+// Launcher launches kernels on one stream of a device that has Workers workers.
 type Launcher struct {
 	Stream  *device.Stream
 	Workers int
 }
 
-// Grid returns the grid of a launch for a trace. It depends only on the work, not on the number of workers, so that
-// captures are comparable.
+// Grid returns the grid of a launch for a trace. The grid depends only on the work and not on the number of workers, so
+// that captures are comparable.
 func Grid(x, y int) [3]int32 { return [3]int32{int32(max(x, 1)), int32(max(y, 1)), 1} }
 
 // block is the block size that traces show for all kernels: 64 outputs, one tile.
@@ -46,7 +46,7 @@ type Span struct{ Lo, Hi int }
 // Len is the number of elements.
 func (s Span) Len() int { return s.Hi - s.Lo }
 
-// Part returns part i of n elements, split as evenly as possible.
+// Part returns the i-th of the given number of parts of n elements. The sizes of the parts differ by at most 1.
 func Part(n, parts, i int) Span { return Span{n * i / parts, n * (i + 1) / parts} }
 
 // Split divides the N rows of a kernel into chunks of Step rows.
@@ -58,14 +58,15 @@ func (s Split) Chunks() int { return max((s.N+s.Step-1)/s.Step, 1) }
 // Span returns the rows of a chunk.
 func (s Split) Span(chunk int) Span { return Span{min(chunk*s.Step, s.N), min((chunk+1)*s.Step, s.N)} }
 
-// minChunk is the number of elementary operations that a chunk must have at least for a second worker to be worthwhile.
+// minChunk is the minimum number of elementary operations per chunk. A second worker is not worthwhile for smaller
+// chunks.
 const minChunk = 1 << 15
 
-// ChunksPerWorker is the number of chunks per worker. Several chunks per worker keep the load balanced if some workers
-// lose their cores.
+// ChunksPerWorker is the number of chunks per worker. With several chunks per worker, the load stays balanced if some
+// workers lose their cores.
 const ChunksPerWorker = 4
 
-// ByRows splits n rows of about cost operations each.
+// ByRows splits n rows into chunks. Each row costs about cost operations.
 func (l *Launcher) ByRows(n, cost int) Split {
 	pieces := min(n, ChunksPerWorker*l.Workers, n*cost/minChunk)
 	if l.Workers == 1 {
@@ -86,8 +87,8 @@ func (l *Launcher) Linear(y []float32, ldy int, w Linear, x []float32, ldx, n in
 	if work := n * w.Rows * w.Cols; l.Workers == 1 || work < 2*minChunk {
 		want = 1
 	}
-	// Split rows first, and panels only as far as necessary. Every chunk rounds the activations of its rows, so chunks
-	// with the same rows repeat that work.
+	// Split rows first, and split panels only as far as necessary. Every chunk rounds the activations of its rows, so
+	// chunks of different panels with the same rows repeat the rounding.
 	const tile, enough = 6, 128 // number of rows that share weights in registers, and in a cache
 	rows := Split{n, max(n, 1)}
 	cut := func(parts int) { rows.Step = max((n/parts+tile-1)/tile*tile, 4*tile) }
@@ -128,7 +129,7 @@ func (w Linear) Apply(y []float32, ldy int, x []float32, ldx, n int, p Span) {
 	})
 }
 
-// applyEach does the work of Apply for each span of panels that next returns, until next returns an empty span.
+// applyEach computes the outputs of each span of panels that next returns, until next returns an empty span.
 func (w Linear) applyEach(y []float32, ldy int, x []float32, ldx, n int, next func() Span) {
 	var done Span
 	w.MulEach(y, ldy, x, ldx, n, func() (lo, hi int) {
@@ -151,8 +152,8 @@ func (w Linear) addBias(y []float32, ldy, n int, p Span) {
 	}
 }
 
-// SiLUMul launches out = silu(gate)·up: gateUp is [rows][2·width], out [rows][width]. rows is called when the kernel
-// runs and returns the number of rows to compute, at most n.
+// SiLUMul launches out = silu(gate)·up: gateUp is [rows][2·width], and out is [rows][width]. The kernel calls rows,
+// which returns the number of rows to compute, at most n.
 func (l *Launcher) SiLUMul(out, gateUp []float32, width, n int, rows func() int) {
 	s := l.ByRows(n, 8*width)
 	l.Launch(device.Kernel{
@@ -167,7 +168,7 @@ func (l *Launcher) SiLUMul(out, gateUp []float32, width, n int, rows func() int)
 	})
 }
 
-// RMSNorm launches h = RMSNorm(x), after x += add if add is not nil; all are [n][width].
+// RMSNorm launches h = RMSNorm(x). If add is not nil, x += add precedes the norm. h, x and add are [n][width].
 func (l *Launcher) RMSNorm(h, x, add, weight []float32, width, n int, eps float64) {
 	s := l.ByRows(n, 4*width)
 	name, as := "FusedAddRMSNormKernel", "sgl_kernel::fused_add_rmsnorm"
@@ -188,7 +189,8 @@ func (l *Launcher) RMSNorm(h, x, add, weight []float32, width, n int, eps float6
 	})
 }
 
-// Each launches f over n rows of about cost operations each, one span of rows per call.
+// Each launches a kernel that calls f with spans of rows until all n rows are covered. Each row costs about cost
+// operations.
 func (l *Launcher) Each(k device.Kernel, n, cost int, f func(rows Span)) {
 	s := l.ByRows(n, cost)
 	k.Grid = Grid(n, 1)

@@ -2,7 +2,7 @@ package op
 
 import "sync/atomic"
 
-// turns hands out spans of a product's panels to workers. Every worker takes part in every run of the kernel. The spans
+// turns assigns spans of a product's panels to workers. Every worker participates in every run of the kernel. The spans
 // become shorter towards the end, so that all workers finish at about the same time even if one of them was delayed.
 // The first spans are long, so that each worker reads mostly contiguous memory, which is fastest.
 type turns struct {
@@ -22,7 +22,7 @@ func newTurns(panels, workers int) *turns {
 	return t
 }
 
-// next returns the next panels, or an empty span if none are left.
+// next returns the next span of panels, or an empty span if no panels are left.
 func (t *turns) next() Span {
 	if i := int(t.taken.Add(1)) - 1; i < len(t.spans) {
 		return t.spans[i]
@@ -30,7 +30,7 @@ func (t *turns) next() Span {
 	return Span{}
 }
 
-// end marks the end of a worker's part. The last worker resets turns for the next run.
+// end marks the end of a worker's participation in a run. The last worker resets turns for the next run.
 func (t *turns) end() {
 	if t.ended.Add(1) == t.workers {
 		t.ended.Store(0)

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// draw picks a token from the probabilities s.p by the number u in [0, 1): the token at which the cumulative
-// probability passes u. most is the largest probability.
+// draw picks a token according to the probabilities s.p and the random number u in [0, 1): the token at which the
+// cumulative probability exceeds u. most is the largest probability.
 func (s *Sampler) draw(p *api.Sampling, u float64, most float32) int32 {
 	if p.TopK == 0 && topP(p) >= 1 && p.MinP == 0 {
 		return pick(s.p, u)
@@ -17,7 +17,7 @@ func (s *Sampler) draw(p *api.Sampling, u float64, most float32) int32 {
 	return s.drawCut(p, u, most)
 }
 
-// pick scans the vocabulary in order.
+// pick draws a token like draw, without any cut. It scans the vocabulary in order.
 func pick(probs []float32, u float64) int32 {
 	var sum float64
 	for _, v := range probs {
@@ -38,9 +38,10 @@ func pick(probs []float32, u float64) int32 {
 	return int32(last)
 }
 
-// drawCut finds the position at which top-k, top-p or min-p cuts the list of tokens, most probable first, and picks one
-// of the tokens before the cut. Sorting all tokens would take most of the time. Instead, drawCut counts the tokens in
-// buckets of nearly equal probability, and sorts only the bucket that contains the cut.
+// drawCut finds the position at which top-k, top-p or min-p cuts the list of tokens, which is ordered from the most
+// probable token down. It then picks one of the tokens before the cut. Sorting all tokens would take most of the time.
+// Instead, drawCut counts the tokens in buckets of nearly equal probability, and sorts only the bucket that contains
+// the cut.
 func (s *Sampler) drawCut(p *api.Sampling, u float64, most float32) int32 {
 	least := float32(p.MinP) * most
 	for i := range s.buckets {
@@ -67,8 +68,8 @@ func (s *Sampler) drawCut(p *api.Sampling, u float64, most float32) int32 {
 	return token
 }
 
-// cut returns the tokens before the cut and the sum of their probabilities. These are the tokens whose probability is
-// above lowest, and the tokens with exactly this probability whose id is at most last.
+// cut returns the tokens before the cut and the sum of their probabilities. The tokens before the cut are those whose
+// probability is above lowest and those whose probability equals lowest and whose id is at most last.
 func (s *Sampler) cut(p *api.Sampling, least float32) (lowest float32, last int32, sum float64) {
 	most, rank := topP(p), 0
 	for i := len(s.buckets) - 1; i >= 0; i-- {
@@ -119,10 +120,11 @@ const bucketShift = 23 - 5
 
 func bucketOf(p float32) int { return int(math.Float32bits(p) >> bucketShift) }
 
-// numBuckets covers probabilities up to 2, so rounding errors above 1 are harmless.
+// numBuckets is the number of buckets for probabilities up to 2, so probabilities that exceed 1 by a rounding error are
+// harmless.
 const numBuckets = 0x40000000 >> bucketShift
 
-// top returns the n largest values of x, each reduced by norm, largest first.
+// top returns the n largest values of x, largest first. norm is subtracted from each value.
 func top(x []float32, norm float32, n int) []api.Logprob {
 	n = min(n, len(x))
 	if n == 0 {
@@ -151,8 +153,8 @@ func top(x []float32, norm float32, n int) []api.Logprob {
 }
 
 // uniform returns the n-th random number of a seed, in [0, 1). The number is a hash of seed and n, so that no generator
-// state has to be kept or replayed. The hash is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-// generators", 2014) started at the hash of the seed.
+// state has to be kept or replayed. The hash function is splitmix64 (Steele, Lea and Flood, "Fast splittable
+// pseudorandom number generators", 2014). Its counter starts at the hash of the seed.
 func uniform(seed uint64, n int) float64 {
 	z := mix(mix(seed+gamma) + uint64(n+1)*gamma)
 	return float64(z>>11) / (1 << 53)

@@ -1,14 +1,14 @@
 // Package sample chooses the next token of a sequence from its logits, like SGLang's sampler.
 //
 // A [Sampler] has the scratch memory for one vocabulary and serves all sequences of a scheduler in turn. A [State]
-// belongs to one sequence: it has the sequence's parameters, generated tokens and random numbers. The random numbers
-// depend only on the seed and on the token's position in the output. So a sequence gets the same tokens in any batch,
-// even if it was interrupted.
+// belongs to one sequence and has the sequence's parameters, generated tokens and random numbers. The random numbers
+// depend only on the seed and on the token's position in the output. Therefore a sequence gets the same tokens in any
+// batch, even after an interruption.
 //
 // The order of operations is SGLang's (python/sglang/srt/layers/sampler.py and srt/sampling/penaltylib): penalties,
 // logit bias, temperature, and then top-k, top-p and min-p. The last three apply to the sorted probabilities. Each of
-// them is evaluated on the distribution before any of the three has cut it ("joint" order). Log probabilities are
-// natural logarithms of the probabilities after penalties and temperature and before the cuts.
+// the three is evaluated on the distribution as it is before any cut ("joint" order). Log probabilities are natural
+// logarithms of the probabilities after penalties and temperature and before the cuts.
 package sample
 
 import (
@@ -29,10 +29,10 @@ type State struct {
 	p      api.Sampling
 	seed   uint64
 	n      int             // tokens generated
-	counts map[int32]int32 // number of times each token was generated; nil if no penalty needs it
+	counts map[int32]int32 // number of times each token was generated; nil if no penalty needs the counts
 }
 
-// NewState returns the state of a sequence without generated tokens.
+// NewState returns the state of a sequence that has no generated tokens.
 func NewState(p api.Sampling) *State {
 	st := &State{p: p}
 	if p.Seed != nil {
@@ -52,7 +52,7 @@ func (st *State) Accept(token int32) {
 	}
 }
 
-// Want selects the information that a Choice contains besides the token.
+// Want selects the information that a Choice contains in addition to the token.
 type Want struct {
 	Logprob bool
 	Top     int // number of most probable tokens to return
@@ -70,7 +70,7 @@ var ErrNotFinite = errors.New("the model's logits are not finite")
 // Sampler chooses tokens. It is not safe for concurrent use.
 type Sampler struct {
 	x       []float32 // logits after penalties, bias and temperature
-	p       []float32 // their probabilities
+	p       []float32 // probabilities of the tokens
 	order   []int32   // the sorted tokens of one bucket
 	buckets [numBuckets]bucket
 }
@@ -89,7 +89,7 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	}
 	if !greedy && st.p.Temperature != 1 {
 		x = s.own(x)
-		// The factor must not be 0, which would turn a logit of minus infinity into NaN.
+		// The factor must not be 0, because 0 would turn a logit of minus infinity into NaN.
 		tensor.Scale(x, max(float32(1/st.p.Temperature), 1e-30))
 	}
 	best := tensor.MaxIdx(x)
@@ -105,7 +105,7 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	if !greedy {
 		c.ID = s.draw(&st.p, uniform(st.seed, st.n), s.p[best])
 	}
-	// Compute log Σ exp(x) from the largest logit, because its probability is the most exact.
+	// Compute log Σ exp(x) from the largest logit, because the probability of that token is the most exact.
 	norm := x[best] - float32(math.Log(float64(s.p[best])))
 	if want.Logprob {
 		c.Logprob.Logprob = float64(x[c.ID] - norm)
@@ -114,7 +114,8 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	return c, nil
 }
 
-// Score returns the log probability of a given token and the n most probable tokens, from the unmodified logits.
+// Score returns the log probability of a given token and the n most probable tokens. Both are computed from the
+// unmodified logits.
 func (s *Sampler) Score(logits []float32, token int32, n int) (float64, []api.Logprob) {
 	if cap(s.p) < len(logits) {
 		s.p = make([]float32, len(logits))
@@ -123,7 +124,8 @@ func (s *Sampler) Score(logits []float32, token int32, n int) (float64, []api.Lo
 	return float64(logits[token] - norm), top(logits, norm, n)
 }
 
-// adjust returns the logits with penalties and bias: the caller's own slice if there are none, else the sampler's.
+// adjust returns the logits with penalties and bias. Without penalties and bias it returns the slice logits; otherwise
+// it returns the sampler's memory.
 func (s *Sampler) adjust(st *State, logits []float32) []float32 {
 	x := logits
 	if len(st.counts) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
 )
 
-// retractSteps is the number of decode steps for which the remaining sequences must have enough blocks after others are
-// retracted (SGLANG_RETRACT_DECODE_STEPS), so that the next step does not retract again.
+// retractSteps is the number of decode steps for which the remaining sequences must have enough blocks after a
+// retraction (SGLANG_RETRACT_DECODE_STEPS), so that the next step need not retract again.
 const retractSteps = 20
 
 // planDecode fills the batch with one token of each running sequence.
@@ -27,19 +27,20 @@ func (s *Scheduler) planDecode() {
 	}
 }
 
-// growth returns the number of additional blocks that the running sequences need for n more tokens each.
+// growth returns the number of additional blocks that the running sequences need so that each can generate n more
+// tokens.
 func (s *Scheduler) growth(n int) int {
 	need := 0
 	for _, q := range s.running {
-		// Count at most the tokens that the sequence may still generate.
+		// Never count more tokens than the sequence may still generate.
 		need += max(0, kvcache.Blocks(len(q.tokens)+min(n, q.left())-1)-len(q.table.Blocks))
 	}
 	return need
 }
 
-// makeRoom retracts sequences until the others can continue. A single sequence can always continue, because its length
-// was checked and blocks of finished sequences can be evicted. If transfers hold blocks, makeRoom waits for these
-// transfers.
+// makeRoom retracts sequences until the remaining sequences can continue. A single remaining sequence can always
+// continue, because its length was checked at submission and the blocks of finished sequences can be evicted. If
+// transfers hold blocks, makeRoom waits for these transfers.
 func (s *Scheduler) makeRoom() {
 	s.meter.lastRetracted = 0
 	if s.cache.Fits(s.growth(1)) {
@@ -51,7 +52,7 @@ func (s *Scheduler) makeRoom() {
 		least = 0
 	}
 	for len(s.running) > least && !(back > 0 && s.cache.Fits(s.growth(retractSteps))) {
-		// Retract the sequence with the least to lose: the fewest generated tokens, then the longest prompt.
+		// Retract the sequence with the fewest generated tokens. Among equals, retract the one with the longest prompt.
 		worst := slices.MinFunc(s.running, func(a, b *seq) int {
 			if a.generated() != b.generated() {
 				return a.generated() - b.generated()
@@ -70,7 +71,8 @@ func (s *Scheduler) makeRoom() {
 	s.ratio.retracted(s.running)
 }
 
-// retract takes the blocks from a running sequence and reports whether the contents of the blocks were set aside.
+// retract removes a running sequence's blocks from the sequence. It reports whether the contents of the blocks were
+// copied to be restored later.
 func (s *Scheduler) retract(q *seq) (kept bool) {
 	remove(&s.running, q)
 	kept = s.keep(q)
@@ -80,7 +82,8 @@ func (s *Scheduler) retract(q *seq) (kept bool) {
 	return kept
 }
 
-// absorb processes the results of a step: it samples, sends events to the requests, and releases finished ones.
+// absorb processes the results of a step: it samples tokens, sends events to the requests and releases finished
+// requests.
 func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 	if mode == model.Decode {
 		s.running = s.running[:0] // sequences that continue are added again
@@ -99,7 +102,7 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 				q.score(&s.sampler, b.Start, mine)
 			}
 			if q.computed < len(q.tokens) {
-				continue // the prompt is not finished; it continues as s.chunked
+				continue // the prompt is not complete; its next chunk follows through s.chunked
 			}
 			s.meter.admitted(q)
 		}
@@ -115,7 +118,7 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 	}
 }
 
-// next generates one token of a sequence and reports whether it was the last.
+// next generates one token of a sequence and reports whether this token was the sequence's last.
 func (s *Scheduler) next(q *seq, logits []float32) bool {
 	if q.left() <= 0 {
 		q.finish(api.Finish{Type: api.FinishLength})

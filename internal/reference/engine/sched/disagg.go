@@ -11,30 +11,31 @@ import (
 // Prefill and decode on two servers, as in python/sglang/srt/disaggregation.
 //
 // On the prefill server, a request with a [Sender] waits in the bootstrap queue until the decode server has memory for
-// the request. Then the request waits to be computed, like any other request. After its first token the request is
-// inflight until its keys and values have arrived. On the decode server, a request with a [Receiver] waits in the
-// prealloc queue for memory. While its keys and values arrive, it is in the transfer queue. Then it decodes.
+// the request. Then the request waits for its prefill, like any other request. After the first token, the request is in
+// the inflight queue until its keys and values have arrived at the decode server. On the decode server, a request with
+// a [Receiver] waits in the prealloc queue for memory. While its keys and values arrive, it is in the transfer queue.
+// Then the request decodes.
 //
-// A transfer reads or writes blocks outside this package's control. If a request ends before its transfer does, the
-// client gets the last event at once, but the blocks of the request are held until the transfer ends.
+// A transfer reads or writes blocks outside this package's control. If a request ends before its transfer, the client
+// gets the last event at once, but the request's blocks are held until the transfer ends.
 
 // Sender sends the keys and values of one request to a decode server. It may call its callbacks from any goroutine.
 type Sender interface {
 	// Expect begins the transfer. opened is called when the decode server has memory for the request. ended is called
-	// once, when the blocks are no longer read.
+	// once, after the last read of the blocks.
 	Expect(opened func(), ended func(error))
-	// Finish marks the end of the computation and passes the first token, if any.
+	// Finish declares that the prompt has been computed. It passes on the first token, if there is one.
 	Finish(first api.Event)
-	// Abort ends the transfer: ended is called soon.
+	// Abort ends the transfer. ended is called soon afterwards.
 	Abort(reason error)
 }
 
 // Receiver receives the keys and values of one request from a prefill server.
 type Receiver interface {
-	// Receive fills the blocks. ended is called once, from any goroutine, when they are no longer written.
+	// Receive fills the blocks. ended is called once, from any goroutine, after the last write to the blocks.
 	Receive(blocks []int32, ended func(first api.Event, err error))
-	// Abort ends the transfer: ended is called soon. Before Receive, Abort notifies the prefill server that no transfer
-	// will follow.
+	// Abort ends the transfer. ended is called soon afterwards. If Receive has not been called, Abort notifies the
+	// prefill server that no transfer will follow.
 	Abort(reason error)
 }
 
@@ -45,15 +46,15 @@ var ErrBootstrap = errors.New("bootstrap failed")
 type away struct {
 	bootstrap, inflight []*seq // on the prefill server
 	prealloc, transfer  []*seq // on the decode server
-	retracted           []*seq // on the decode server: sequences whose cache contents are set aside
-	leaving             []*seq // ended, but a transfer still reads or writes their blocks
+	retracted           []*seq // on the decode server: retracted sequences whose keys and values are kept
+	leaving             []*seq // requests that have ended but whose blocks a transfer still reads or writes
 }
 
 func (a *away) empty() bool {
 	return len(a.all())+len(a.leaving) == 0
 }
 
-// holding reports whether transfers hold blocks, which may then become free without a step.
+// holding reports whether transfers hold blocks. Such blocks may become free without a step.
 func (a *away) holding() bool { return len(a.inflight)+len(a.transfer)+len(a.leaving) > 0 }
 
 func (a *away) queues() api.Queues {
@@ -92,8 +93,8 @@ func (s *Scheduler) opened(q *seq) {
 	}
 }
 
-// Send lists the blocks of one sequence that a step sends to another server: those from index First on that no later
-// step changes.
+// Send lists the blocks of one sequence that a step sends to another server. They begin at index First, and no later
+// step changes them.
 type Send struct {
 	To     Sender
 	Blocks []int32
@@ -111,7 +112,8 @@ func (s Step) Sends() []Send {
 	return out
 }
 
-// upto returns the number of blocks of q that can be sent to another server once q is computed up to position end.
+// upto returns the number of blocks of q that can be sent to another server after q has been computed up to position
+// end.
 func (q *seq) upto(end int) int {
 	switch {
 	case q.Send == nil:
@@ -161,7 +163,7 @@ func (s *Scheduler) sent(q *seq, err error) {
 	s.meter.finished++
 }
 
-// left reports whether q ended before its transfer did. If so, it releases the blocks of q.
+// left reports whether q ended before its transfer. If so, left releases the blocks of q.
 func (s *Scheduler) left(q *seq) bool {
 	i := slices.Index(s.away.leaving, q)
 	if i < 0 {
@@ -181,15 +183,16 @@ func (s *Scheduler) moveFailed(q *seq, err error) {
 	s.abort(q, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
 }
 
-// Keeper is a model that can set keys and values aside. A decode server sets aside those of retracted sequences,
-// because it cannot compute prompts again.
+// Keeper is a model that can copy keys and values in order to restore them later. A decode server copies the keys and
+// values of retracted sequences, because it cannot compute prompts again.
 type Keeper interface {
 	// Keep copies the contents of blocks and returns a function that writes these contents to the same number of other
 	// blocks. Both functions are called between steps.
 	Keep(blocks []int32) (restore func(blocks []int32))
 }
 
-// keep sets aside the computed part of a retracted sequence, if possible, and reports whether it did.
+// keep copies the keys and values of a retracted sequence if the prompt was computed on another server and the model is
+// a Keeper. It reports whether they were copied.
 func (s *Scheduler) keep(q *seq) bool {
 	k, ok := s.model.(Keeper)
 	if !ok || q.Recv == nil {
@@ -199,8 +202,8 @@ func (s *Scheduler) keep(q *seq) bool {
 	return true
 }
 
-// preallocate allocates memory for retracted requests, and then for new ones in the order of arrival, as long as the
-// rules for admission to a prefill allow it.
+// preallocate allocates memory first for retracted requests and then for new requests in the order of arrival. It
+// continues as long as the rules for admission to a prefill allow.
 func (s *Scheduler) preallocate() {
 	a := &s.away
 	for len(s.running)+len(a.transfer) < s.opt.MaxRunning {
@@ -225,7 +228,8 @@ func (s *Scheduler) preallocate() {
 	}
 }
 
-// place allocates the blocks of q if there are enough for them and for the tokens that q is expected to generate.
+// place allocates the blocks of q and reports whether it succeeded. If other sequences are running or arriving, enough
+// blocks must also be available for the tokens that all sequences are expected to generate.
 func (s *Scheduler) place(q *seq) bool {
 	if len(s.running)+len(s.away.transfer) > 0 {
 		come := q.reserve()

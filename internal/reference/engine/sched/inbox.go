@@ -12,7 +12,8 @@ type Handle struct {
 	q *seq
 }
 
-// Submit queues a request. Any goroutine may call it. The loop calls the request's Emit until an event with a Finish.
+// Submit queues a request. Any goroutine may call it. The loop calls the request's Emit for each event. The last event
+// has a Finish.
 func (s *Scheduler) Submit(r *Request) (*Handle, error) {
 	q := newSeq(r)
 	s.mu.Lock()
@@ -34,7 +35,8 @@ func (s *Scheduler) Submit(r *Request) (*Handle, error) {
 	return &Handle{s, q}, nil
 }
 
-// Abort ends the request soon, unless it already has ended. Any goroutine may call it.
+// Abort makes the loop end the request soon. It has no effect if the request has already ended. Any goroutine may call
+// it.
 func (h *Handle) Abort(f api.Finish) {
 	h.s.Do(func() {
 		if h.q.done {
@@ -57,8 +59,8 @@ func (s *Scheduler) Do(f func()) bool {
 	return true
 }
 
-// Stop makes Run end after the current step. Functions already passed to Do still run, and requests are aborted. Any
-// goroutine may call it.
+// Stop makes Run end after the current step. Functions that were passed to Do before Stop still run. Remaining requests
+// are aborted. Any goroutine may call it.
 func (s *Scheduler) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

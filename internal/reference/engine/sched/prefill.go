@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// The compiler checks that blocks of the cache and blocks of the model have the same size.
+// This declaration fails to compile unless blocks of the cache and blocks of the model have the same size.
 var _ [0]struct{} = [kvcache.BlockSize - model.BlockLen]struct{}{}
 
 // part is one sequence's part of the current step.
@@ -19,10 +19,11 @@ type part struct {
 }
 
 const (
-	// maxReserve is the maximum number of future tokens for which one request reserves blocks. It is needed because most
-	// requests end long before their limit (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
+	// maxReserve is the maximum number of future tokens for which one request reserves blocks. The limit is needed
+	// because most requests end long before they reach their maximum length (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
 	maxReserve = 4096
-	// maxLogits is the maximum number of logits of one prefill batch with scored prompts: 128 MiB of float32.
+	// maxLogits is the maximum number of logits of a prefill batch that has scored prompts. As float32 they occupy 128
+	// MiB.
 	maxLogits = 32 << 20
 )
 
@@ -33,7 +34,8 @@ type admission struct {
 	reserve int // expected future tokens of admitted sequences
 }
 
-// planPrefill fills the batch with prompts: first the chunked one, then waiting ones in order until one does not fit.
+// planPrefill fills the batch with prompts. It first adds the chunked prompt and then adds waiting prompts in order
+// until one does not fit.
 func (s *Scheduler) planPrefill() {
 	a := admission{tokens: s.opt.MaxPrefill, rows: max(1, maxLogits/max(s.opt.Vocab, 1))}
 	if s.opt.ChunkedPrefill > 0 {
@@ -67,7 +69,7 @@ func (s *Scheduler) counted(q *seq) int {
 }
 
 // admit adds a waiting sequence to the batch if it fits. It allocates all blocks of the prompt at once, so that a
-// chunked prompt can always continue. crowded means that the sequence would fit if fewer sequences were running.
+// chunked prompt can always continue. crowded reports whether the sequence would fit if fewer sequences were running.
 func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	if a.tokens <= 0 || a.rows <= 0 {
 		return false, false
@@ -78,15 +80,15 @@ func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	alone := len(s.acts) == 0 && len(s.running) == 0
 	hit := s.cache.Acquire(&q.table, q.tokens, q.lookup())
 	fresh := len(q.tokens) - hit
-	// A prompt that may not be chunked waits for a batch that has space for the entire prompt.
+	// A prompt that must not be chunked waits for a batch with enough space for the entire prompt.
 	if s.opt.ChunkedPrefill <= 0 && q.scored && fresh > a.tokens && len(s.acts) > 0 {
 		s.cache.Release(&q.table)
 		return false, false
 	}
 	come := q.reserve()
 	need := kvcache.Blocks(len(q.tokens)) - hit/kvcache.BlockSize
-	// If nothing else is running, all other blocks can be evicted, and the sequence's length was checked. So the sequence
-	// can finish without a reserve.
+	// If no other sequence is running, all other blocks can be evicted. The sequence's length was checked at
+	// submission, so the sequence can finish without a reserve.
 	if !alone && !s.cache.Fits(need+kvcache.Blocks(a.reserve+come)) || !s.cache.Grow(&q.table, len(q.tokens)) {
 		s.cache.Release(&q.table)
 		return false, true
@@ -114,7 +116,7 @@ func (s *Scheduler) addPart(q *seq, a *admission, p part) {
 	if s.opt.ChunkedPrefill > 0 {
 		n = min(n, a.tokens)
 	}
-	// Rows of logits are needed from the position before the first scored token onwards.
+	// Rows of logits are needed beginning at the position before the first scored token.
 	ahead := q.LogprobStart - 1 - q.computed
 	score := !q.scored && n > ahead
 	if score && ahead > a.rows {

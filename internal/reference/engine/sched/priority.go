@@ -9,18 +9,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 )
 
-// Priority is SGLang's priority scheduling. Waiting requests are taken by priority, then by arrival. A request that
-// finds the queue full replaces one of lower priority. If a request does not fit into a batch, running requests of much
-// lower priority are retracted. Requests without a priority come last. The zero Priority ignores the priorities of
-// requests.
+// Priority is SGLang's priority scheduling. Waiting requests are served by priority and, within a priority, by arrival.
+// A request that arrives when the queue is full replaces a waiting request of lower priority. If a request does not fit
+// into a batch, running requests of much lower priority are retracted. Requests without a priority come last. The zero
+// Priority ignores the priorities of requests.
 type Priority struct {
 	Enabled   bool
 	LowFirst  bool // lower values mean higher priority
-	Threshold int  // a request is retracted only for one whose priority is higher by more than this
-	Refuse    bool // if Enabled is not set: reject requests with a priority
+	Threshold int  // retraction requires a priority that is higher by more than Threshold
+	Refuse    bool // if Enabled is not set, reject requests that have a priority
 }
 
-// rank returns the number by which requests are ordered; the lowest is served first.
+// rank returns the number by which requests are ordered. The request with the lowest rank is served first.
 func (p *Priority) rank(r *api.Request) int {
 	switch {
 	case !p.Enabled:
@@ -33,7 +33,7 @@ func (p *Priority) rank(r *api.Request) int {
 	return -*r.Priority
 }
 
-// enqueue inserts a sequence into a list after all sequences of the same rank.
+// enqueue inserts a sequence into a list after all sequences with the same rank.
 func enqueue(list *[]*seq, q *seq) {
 	at := len(*list)
 	for at > 0 && (*list)[at-1].rank > q.rank {
@@ -48,7 +48,7 @@ func byRank(a, b *seq) int {
 }
 
 // overfull ends the last waiting request if q, which has just arrived, makes the queue exceed its limit. It reports
-// whether the request that ended is q.
+// whether the ended request is q itself.
 func (s *Scheduler) overfull(q *seq) bool {
 	if !s.opt.Priority.Enabled || s.opt.MaxQueued <= 0 || len(s.waiting) < s.opt.MaxQueued {
 		return false
@@ -61,13 +61,15 @@ func (s *Scheduler) overfull(q *seq) bool {
 	return last == q
 }
 
-// preempt retracts running sequences until q can be admitted, lowest priority and newest first, and appends them to
-// out. If q would not fit even then, it retracts none.
+// preempt retracts running sequences until q can be admitted and appends them to out. It begins with the lowest
+// priority and, within a priority, with the newest sequence. If q would not fit even after all permitted retractions,
+// preempt retracts no sequence.
 func (s *Scheduler) preempt(q *seq, a *admission, out *[]*seq) bool {
 	var lower []*seq
 	need := kvcache.Blocks(len(q.tokens))
 	for _, r := range s.running {
-		// Differences of ranks may overflow: requests without a priority have the largest rank.
+		// Compare as float64, because the difference of two ranks may overflow: requests without a priority have the
+		// largest rank.
 		if s.opt.Priority.Enabled && float64(r.rank)-float64(q.rank) > float64(s.opt.Priority.Threshold) {
 			lower = append(lower, r)
 			need -= len(r.table.Blocks)

@@ -1,8 +1,8 @@
 package sched
 
-// newTokenRatio is the fraction of future tokens for which admission reserves blocks. It starts high and falls with
-// each decode step. When sequences have to be retracted, it is set to the value that would have prevented the
-// retraction (python/sglang/srt/managers/scheduler.py, new_token_ratio).
+// newTokenRatio is the fraction of future tokens for which admission reserves blocks. The ratio starts high and falls
+// with each decode step. After a retraction, the ratio is set to the value that would have prevented the retraction
+// (python/sglang/srt/managers/scheduler.py, new_token_ratio).
 type newTokenRatio struct {
 	now, first, least, fall float64
 }

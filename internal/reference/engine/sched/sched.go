@@ -1,12 +1,12 @@
-// Package sched decides which sequences run in each forward step of one data-parallel rank: continuous batching in the
-// manner of SGLang's scheduler.
+// Package sched decides which sequences run in each forward step of one data-parallel rank. It implements continuous
+// batching in the same way as SGLang's scheduler.
 //
 // A [Scheduler] owns a queue, the running sequences and the blocks of the KV cache. Its loop, [Scheduler.Run], prefers
-// prefill: as long as waiting requests fit, it computes their prompts, long ones in chunks. Otherwise all running
-// sequences decode one token together. When a decode step needs more blocks than there are, sequences are retracted:
-// they release their blocks and return to the queue. Their generated tokens become part of the prompt that is computed
-// again. The next token depends only on the tokens before it, the seed and the position. So batching, caching and
-// retraction do not change a request's tokens.
+// prefill: as long as waiting requests fit, the loop computes their prompts. Long prompts are computed in chunks.
+// Otherwise all running sequences decode one token together. When a decode step needs more blocks than are available,
+// sequences are retracted: they release their blocks and return to the queue. The prompt of a retracted sequence is
+// computed again, together with the tokens generated so far. The next token depends only on the tokens before it, the
+// seed and the position. Therefore batching, caching and retraction do not change a request's tokens.
 //
 // The rules follow python/sglang/srt/managers/{scheduler,schedule_policy,schedule_batch}.py. Lengths are in tokens,
 // cache sizes in blocks of kvcache.BlockSize positions.
@@ -28,10 +28,10 @@ import (
 
 // Model runs the forward pass of all ranks that share the scheduler's batches.
 type Model interface {
-	// Forward runs one step. It returns when every rank has finished it, with the requested rows of logits in the order of
-	// the sequences. The rows are valid until the next call. An error concerns only this step.
+	// Forward runs one step. It returns when every rank has finished the step. The result is the requested rows of
+	// logits, in the order of the sequences. The rows are valid until the next call. An error concerns only this step.
 	Forward(s Step) ([][]float32, error)
-	// Err returns the error after which no step can succeed, or nil.
+	// Err returns the error that prevents all further steps, or nil.
 	Err() error
 }
 
@@ -39,18 +39,18 @@ type Model interface {
 type Step struct {
 	Count int64 // forward_ct: steps so far, including this one
 	Batch *model.Batch
-	parts []part // parts of the batch's sequences; valid as long as the batch is
+	parts []part // parts of the batch's sequences; valid as long as the batch
 
-	Detailed bool // the name includes sums of lengths
+	Detailed bool // whether the name includes sums of lengths
 }
 
 var escapeID = strings.NewReplacer("%", "%25", ",", "%2C")
 
-// EscapeID escapes the commas in a request's id, which separate ids in traces.
+// EscapeID escapes the commas in a request's id, because commas separate ids in traces.
 func EscapeID(id string) string { return escapeID.Replace(id) }
 
-// Requests lists the ids of the step's requests in order, separated by commas. In an id, "%2C" stands for a comma and
-// "%25" for a per cent sign.
+// Requests lists the ids of the step's requests in order, separated by commas. In an id, "%2C" represents a comma and
+// "%25" represents a per cent sign.
 func (s Step) Requests() string {
 	ids := make([]string, len(s.parts))
 	for i, p := range s.parts {
@@ -67,9 +67,9 @@ func (s Step) Name() string {
 	return fmt.Sprintf("step[%s bs=%d%s]", s.Batch.Mode, len(s.Batch.Seqs), s.sums("g"))
 }
 
-// sums formats the sums in SGLang's detailed annotations, from which the work of a step can be computed. For a
-// sequence, let n be the number of new tokens and k the number of positions that they attend to. The sums over all
-// sequences are those of n, n², n·k and k.
+// sums formats the sums that SGLang's detailed annotations contain. The work of a step can be computed from these sums.
+// For a sequence, let n be the number of new tokens and k the number of positions that these tokens attend to. Each of
+// n, n², n·k and k is summed over all sequences.
 func (s Step) sums(group string) string {
 	if !s.Detailed {
 		return ""
@@ -94,15 +94,15 @@ type Options struct {
 	Blocks         int // number of blocks in the KV cache
 	DisableRadix   bool
 	ChunkedPrefill int // maximum new tokens of one prefill batch; below 1: prompts are not chunked
-	MaxPrefill     int // maximum new tokens of one prefill batch, unless a single prompt has more; default 16384
+	MaxPrefill     int // maximum new tokens of a prefill batch; a single prompt may have more; default 16384
 	MaxRunning     int // concurrent sequences; default 64
 	MaxQueued      int // waiting requests; 0: no limit
 	Priority       Priority
 	Vocab          int
-	// Conservativeness scales the future tokens reserved for running sequences when new ones are admitted
+	// Conservativeness scales the future tokens reserved for running sequences when new sequences are admitted
 	// (--schedule-conservativeness); default 1.
 	Conservativeness float64
-	Graphs           bool // decode steps are replayed graphs; used only in reports
+	Graphs           bool // whether decode steps replay graphs; used only in reports
 	DecodeInterval   int  // decode steps per throughput measurement; default 40
 	Hooks            Hooks
 	Report           func(api.Step) // called for each step by the loop; must not block
@@ -124,7 +124,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Scheduler is the scheduler of one data-parallel rank. Fields without a mutex belong to the goroutine in Run.
+// Scheduler is the scheduler of one data-parallel rank. Fields that no mutex guards belong to the goroutine in Run.
 type Scheduler struct {
 	opt   Options
 	model Model
@@ -132,13 +132,13 @@ type Scheduler struct {
 	cache   *kvcache.Cache
 	sampler sample.Sampler
 	waiting []*seq // by rank, then by arrival
-	running []*seq // decode together
-	chunked *seq   // admitted, prompt not yet fully computed
-	away    away   // waiting for another server
+	running []*seq // the sequences that decode together
+	chunked *seq   // admitted sequence whose prompt is not yet fully computed
+	away    away   // requests that wait for another server
 	count   int64  // forward_ct
 	ratio   newTokenRatio
 	meter   meter
-	fatal   error // the model cannot continue
+	fatal   error // error that prevents all further steps
 
 	seqs     []model.Seq // sequences of the current batch
 	acts     []part
@@ -152,7 +152,7 @@ type Scheduler struct {
 	stopped   bool
 	stats     api.Stats
 	idleSince time.Time     // zero: the loop is not idle
-	wake      chan struct{} // signals the waiting goroutine; buffers one signal: the inbox or stopped changed
+	wake      chan struct{} // signals that inbox or stopped has changed; buffers one signal
 	idle      chan struct{} // closed while there is no work; replaced when work arrives
 	isIdle    bool
 }
@@ -200,15 +200,15 @@ func (s *Scheduler) Run() {
 	}
 }
 
-// take runs the functions submitted by other goroutines. If there is no work at all, it waits for some. It returns
-// false after Stop.
+// take runs the functions submitted by other goroutines. If the scheduler has no work at all, take waits for work. It
+// returns false after Stop.
 func (s *Scheduler) take() bool {
 	for {
 		s.meter.enter(api.RecvRequests)
 		s.mu.Lock()
 		calls, adds, stopped := s.inbox, s.adds, s.stopped
 		s.inbox, s.adds = nil, nil
-		for _, q := range adds { // published reports omit them until the next note
+		for _, q := range adds { // published statistics omit these requests until the next note
 			s.stats.Waiting++
 			s.stats.WaitingTokens += len(q.tokens)
 		}
@@ -247,8 +247,8 @@ func (s *Scheduler) take() bool {
 
 func (s *Scheduler) busy() bool { return len(s.waiting)+len(s.running) > 0 || s.chunked != nil }
 
-// setIdle marks the scheduler as idle unless a request waits for another server. It returns false if new work has
-// arrived.
+// setIdle marks the scheduler as idle, unless a request waits for another server. If new work has arrived, setIdle
+// returns false.
 func (s *Scheduler) setIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,8 +315,8 @@ func (s *Scheduler) step() {
 	}
 }
 
-// stuck ends the first waiting request if it does not fit although nothing else is running. That happens if its
-// submitter did not check Capacity. While transfers hold blocks, the request waits for the transfers to end.
+// stuck ends the first waiting request if the request does not fit although no other request is running. This happens
+// if the submitter did not check Capacity. While transfers hold blocks, the request waits for the transfers to end.
 func (s *Scheduler) stuck() {
 	switch {
 	case len(s.waiting) == 0:

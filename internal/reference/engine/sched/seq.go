@@ -10,9 +10,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
 )
 
-// Request is one sequence to generate and the receiver of its events. The scheduler does not check it: the caller must
-// check lengths, see Scheduler.Capacity. Params.StopTokens contains all tokens that end the sequence, including the
-// model's end tokens.
+// Request is one sequence to generate, with the receiver of its events. The scheduler does not check a Request, so the
+// caller must check lengths; see Scheduler.Capacity. Params.StopTokens contains all tokens that end the sequence,
+// including the model's end tokens.
 type Request struct {
 	api.Request
 	Emit func(api.Event) // called by the scheduler's loop; must not block
@@ -29,19 +29,19 @@ type seq struct {
 	tokens      []int32 // the input, then the generated tokens
 	table       kvcache.Table
 	computed    int // number of positions whose keys and values are in table
-	cached      int // cached tokens as reported in events; -1: never admitted
+	cached      int // number of cached tokens reported in events; -1: never admitted
 	retractions int
 	done        bool
 	came, began time.Time // submission, and start of its first forward pass
 	sent        int       // blocks passed to the Sender
 	moving      bool      // the transfer of the Sender or Receiver has not ended
 	first       api.Event // first token, as passed to the Sender
-	kept        int       // positions that restore brings back; if restore is nil, none are set aside
+	kept        int       // number of positions that restore restores; meaningful only if restore is not nil
 	restore     func(blocks []int32)
 
 	scores    []api.Logprob
 	scoresTop [][]api.Logprob
-	scored    bool // scores are complete and were reported
+	scored    bool // whether the scores are complete and have been reported
 }
 
 func newSeq(r *Request) *seq {
@@ -58,8 +58,8 @@ func newSeq(r *Request) *seq {
 func (q *seq) generated() int { return len(q.tokens) - len(q.Input) }
 func (q *seq) left() int      { return q.Params.MaxNewTokens - q.generated() }
 
-// lookup returns the number of positions that may be taken from the cache. The last token must be computed because its
-// logits are needed, and so must the token before each scored token.
+// lookup returns the number of positions that may be taken from the cache. The last token must be computed, because its
+// logits are needed. For the same reason, the token before each scored token must be computed.
 func (q *seq) lookup() int {
 	n := len(q.tokens) - 1
 	if !q.scored {
@@ -74,7 +74,7 @@ func (q *seq) emit(e api.Event) {
 	q.tell(e)
 }
 
-// complete fills in the fields common to all events and, once, the scores of the prompt.
+// complete sets the fields that all events have. In one event it also sets the scores of the prompt.
 func (q *seq) complete(e *api.Event) {
 	e.Cached, e.Retractions = max(q.cached, 0), q.retractions
 	if e.Token != api.NoToken && q.generated() <= 1 && !q.began.IsZero() {
@@ -86,7 +86,7 @@ func (q *seq) complete(e *api.Event) {
 	}
 }
 
-// tell sends an event without completing it.
+// tell sends an event without calling complete.
 func (q *seq) tell(e api.Event) {
 	if e.Finish != nil {
 		q.done = true
@@ -94,11 +94,11 @@ func (q *seq) tell(e api.Event) {
 	q.Emit(e)
 }
 
-// finish ends the request without a token.
+// finish ends the request with an event that has no token.
 func (q *seq) finish(f api.Finish) { q.emit(api.Event{Token: api.NoToken, Finish: &f}) }
 
 // accept adds a generated token and returns a Finish if the request ends with this token. As in SGLang, the length is
-// checked first.
+// checked before the other conditions.
 func (q *seq) accept(token int32) *api.Finish {
 	q.tokens = append(q.tokens, token)
 	q.state.Accept(token)
@@ -111,7 +111,8 @@ func (q *seq) accept(token int32) *api.Finish {
 	return nil
 }
 
-// score adds log probabilities from rows: the logits after each prompt position from start on.
+// score adds the log probabilities of prompt tokens. rows contains the logits after each prompt position, beginning at
+// start.
 func (q *seq) score(s *sample.Sampler, start int, rows [][]float32) {
 	if q.scores == nil {
 		q.scores = make([]api.Logprob, 0, len(q.Input)-q.LogprobStart)

@@ -86,7 +86,7 @@ type meter struct {
 	forwards                                              [2]int64
 	loop                                                  [api.Idle + 1]time.Duration
 	stage                                                 api.LoopStage // current stage of the loop
-	since                                                 time.Time     // start of the stage
+	since                                                 time.Time     // start time of the stage
 	graph                                                 bool
 	hitRate, genThroughput                                float64
 
@@ -95,7 +95,7 @@ type meter struct {
 	steps      int // decode steps since genThroughput was last computed
 }
 
-// enter ends the current stage of the loop and begins another. It returns the current time.
+// enter ends the current stage of the loop and begins the given stage. It returns the current time.
 func (m *meter) enter(stage api.LoopStage) time.Time {
 	now := time.Now()
 	m.loop[m.stage] += now.Sub(m.since)
@@ -128,7 +128,7 @@ func (m *meter) retract(q *seq) {
 	m.retractedOut += int64(q.generated())
 }
 
-// pause ends the measurement of decode throughput when there is no more work.
+// pause ends the measurement of decode throughput when the scheduler has no more work.
 func (m *meter) pause() {
 	if m.sinceLine > 0 {
 		m.lineDecode(time.Now())

@@ -8,8 +8,8 @@ import (
 // BlockLen is the number of positions in one block of a paged KV cache.
 const BlockLen = PanelRows
 
-// attendRows is the number of query rows that share one pass over the blocks. It is four tiles, so that three of four
-// reads of a block hit the first-level cache.
+// attendRows is the number of query rows that share one pass over the blocks. These rows are four tiles, so three of
+// four reads of a block hit the first-level cache.
 const attendRows = 4 * tileRows
 
 // StoreK writes the key of one position, hd = len(k) elements, into column pos (0 … 63) of a block [hd][64].
@@ -33,16 +33,16 @@ func AttendScratch(n, length int) int {
 	return min(n, attendRows) * roundUp(length)
 }
 
-// AttendRows computes n = len(lengths) query heads that share keys and values. Row i is q[i*ldq:]. It attends to the
-// first lengths[i] ≥ 1 positions and is written to out[i*ldo:], hd elements each:
+// AttendRows computes attention for n = len(lengths) query rows that share keys and values. Row i is q[i*ldq:] and
+// attends to the first lengths[i] ≥ 1 positions. Its result is out[i*ldo:]. Both have hd elements:
 //
 //	out = Σ_t softmax_t(q·K[t] · scale) · V[t]
 //
-// Position t lies in block t/64: column t%64 of the key block [hd][64], row t%64 of the value block [64][hd]. The
-// contents of a block beyond the largest length do not matter, but the values of all positions below the largest length
-// must be finite. The rows may be the query heads of one KV head (ldq = hd) or the tokens of a prefill (lengths rising
-// by one, ldq = heads·hd). scratch needs at least AttendScratch(n, the largest length) elements. A row's result does
-// not depend on the other rows.
+// Position t lies in block t/64: its key is column t%64 of the key block [hd][64], and its value is row t%64 of the
+// value block [64][hd]. The contents of a block beyond the largest length do not matter, but the values of all
+// positions below the largest length must be finite. The rows may be the query heads of one KV head; then ldq = hd.
+// They may also be the tokens of a prefill; then lengths rise by one and ldq = heads·hd. scratch needs at least
+// AttendScratch(n, the largest length) elements. A row's result does not depend on the other rows.
 func AttendRows(out []float32, ldo int, q []float32, ldq, hd int, kblocks, vblocks [][]float32, lengths []int, scale float32, scratch []float32) {
 	n := len(lengths)
 	if n == 0 {
@@ -91,7 +91,7 @@ func checkLengths(lengths []int, hd int, kblocks, vblocks [][]float32) int {
 }
 
 // scores sets s[i][t] = q[i]·K[t] for at least length positions. It may also compute the remaining positions of the
-// last block. next is the beginning of the data that is read after the key blocks.
+// last block. next is the start of the data that will be read after the key blocks.
 func scores(level Level, s []float32, ld int, q []float32, ldq, hd int, kblocks [][]float32, next []float32, n, length int) {
 	for t := 0; t < length; t += BlockLen {
 		kb, wanted := kblocks[t/BlockLen], length-t
@@ -112,7 +112,7 @@ func scores(level Level, s []float32, ld int, q []float32, ldq, hd int, kblocks 
 	}
 }
 
-// distance returns the number of bytes from the start of one to the start of other.
+// distance returns the number of bytes from the start of the slice one to the start of the slice other.
 func distance(one, other []float32) int {
 	return int(uintptr(unsafe.Pointer(&other[0])) - uintptr(unsafe.Pointer(&one[0])))
 }
@@ -140,7 +140,7 @@ func mix(level Level, out []float32, ldo int, p []float32, ld, hd int, vblocks [
 		if whole == hd {
 			continue
 		}
-		for i := range n { // compute columns that do not fill a tile
+		for i := range n { // compute the columns that do not fill a tile
 			dst := out[i*ldo+whole : i*ldo+hd]
 			for j, pt := range p[i*ld+t : i*ld+t+k] {
 				axpy(level, dst, vb[j*hd+whole:(j+1)*hd], pt)

@@ -13,7 +13,7 @@ func ToBF16(x float32) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// FromBF16 returns the value of h, exactly.
+// FromBF16 returns the exact value of h.
 func FromBF16(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
 
 // EncodeBF16 rounds src into dst like [ToBF16]. dst must have at least len(src) elements.
@@ -24,7 +24,7 @@ func EncodeBF16(dst []uint16, src []float32) {
 	}
 }
 
-// DecodeBF16 widens src into dst, exactly. dst must have at least len(src) elements.
+// DecodeBF16 converts src to float32 in dst, without rounding. dst must have at least len(src) elements.
 func DecodeBF16(dst []float32, src []uint16) {
 	if len(src) > 0 {
 		_ = dst[len(src)-1]

@@ -5,13 +5,14 @@ import (
 	"unsafe"
 )
 
-// runGeneric is the tile in plain Go. Like the assembly, it adds the products of an output one by one in column order.
+// runGeneric is the tile in plain Go. Like the assembly, runGeneric adds the products of an output one by one in column
+// order.
 func (t tile) runGeneric(f Format) {
 	switch f {
 	case F32:
 		t.runGenericF32()
 	case BF16:
-		// Widen a few columns at a time, so that one inner loop suffices.
+		// Convert a few columns at a time to float32, so that a single inner loop suffices for all formats.
 		const cols = 32
 		var wide [cols * PanelRows]float32
 		for k := 0; k < t.k; k += cols {
@@ -28,7 +29,7 @@ func (t tile) runGeneric(f Format) {
 	}
 }
 
-// widenPairs writes k columns of bf16 pairs as [k][64] float32.
+// widenPairs converts k columns of bf16 pairs to [k][64] float32.
 func widenPairs(dst []float32, src []uint32, ldw, k int) {
 	for i := range k {
 		d, s := dst[i*PanelRows:][:PanelRows], src[i/2*ldw:][:PanelRows]
@@ -64,7 +65,7 @@ func (t tile) out(i int) *[PanelRows]float32 {
 	return (*[PanelRows]float32)(unsafe.Pointer(ptrAdd(t.y, i*t.ldy)))
 }
 
-// pair computes two rows, four outputs at a time. So many sums fit in the registers of amd64.
+// pair computes two rows, four outputs at a time. The registers of amd64 have enough space for these eight sums.
 func (t tile) pair(w, x0, x1 []float32, y0, y1 *[PanelRows]float32) {
 	x1 = x1[:len(x0)]
 	for j := 0; j < PanelRows; j += 4 {

@@ -2,8 +2,8 @@ package tensor
 
 import "math"
 
-// Vector operations in plain Go. They are the reference in tests of the assembly, and the implementation on other CPUs.
-// Sums are float64 here. Callers have checked the lengths.
+// Vector operations in plain Go. They are the reference in tests of the assembly, and they are the implementation on
+// other CPUs. They compute sums in float64. Callers must have checked the lengths.
 
 func addGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
@@ -70,7 +70,7 @@ func expSumGeneric(x []float32, scale, sub float32) float32 {
 	return float32(s)
 }
 
-// ropeGeneric rotates the pairs (a[i], b[i]) by the angles of cos and sin.
+// ropeGeneric rotates the pairs (a[i], b[i]) by angles whose cosines and sines are cos and sin.
 func ropeGeneric(a, b, cos, sin []float32) {
 	b, cos, sin = b[:len(a)], cos[:len(a)], sin[:len(a)]
 	for i, p := range a {

@@ -10,7 +10,7 @@ import (
 
 var bestLevel = detect()
 
-// detect queries the CPU. x/sys/cpu checks that the operating system saves the registers.
+// detect queries the CPU. The package x/sys/cpu checks that the operating system saves the vector registers.
 func detect() Level {
 	c := &cpu.X86
 	switch {
@@ -25,8 +25,8 @@ func detect() Level {
 }
 
 // The functions below pass an operation to the kernel of a level. They use switches instead of tables of functions, so
-// that the compiler detects that no argument escapes, and buffers can stay on the stack. Callers have checked that
-// operands are not empty and have the right lengths.
+// that the compiler detects that no argument escapes. Therefore buffers can stay on the stack. Callers must have
+// checked that operands are not empty and have the right lengths.
 
 func (t tile) run(level Level, f Format) {
 	switch {
@@ -45,8 +45,8 @@ func (t tile) run(level Level, f Format) {
 	}
 }
 
-// runStrips runs the tile for at least the first outputs outputs, and leaves out later ones where possible. It returns
-// false if the level does not support that.
+// runStrips runs the tile for at least the first outputs outputs and, where possible, omits later outputs. If the level
+// does not support partial tiles, runStrips does nothing and returns false.
 func (t tile) runStrips(level Level, outputs int) bool {
 	if level < AVX512 {
 		return false

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Level names an instruction set with its own kernels. Higher levels are faster and include all lower ones.
+// Level names an instruction set that has separate kernels. A higher level is faster and includes the instructions of
+// all lower levels.
 type Level uint8
 
 // Levels, in rising order.
@@ -19,8 +20,8 @@ const (
 	numLevels  int   = iota
 )
 
-// EnvLevel is the environment variable that forces a level. A level that the CPU does not support and an unknown name
-// are ignored; [LevelNote] reports them.
+// EnvLevel is the environment variable that forces a level. Unknown names and levels that the CPU does not support are
+// ignored and reported by [LevelNote].
 const EnvLevel = "STEPSCOPE_CPU"
 
 var levelNames = [numLevels]string{"generic", "avx2", "avx512", "avx512bf16"}
@@ -53,8 +54,8 @@ func init() {
 	Use(l)
 }
 
-// startLevel picks the initial level from the requested level and the highest level of the CPU. If the request cannot
-// be met, it also returns a note.
+// startLevel chooses the initial level. wish is the requested level, and best is the highest level that the CPU
+// supports. If the request cannot be met, startLevel also returns a note.
 func startLevel(wish string, best Level) (Level, string) {
 	if wish == "" {
 		return best, ""
@@ -75,8 +76,8 @@ func Best() Level { return bestLevel }
 // Current returns the level in use.
 func Current() Level { return Level(current.Load()) }
 
-// Use makes all later calls run at level l. It is meant for tests and comparisons. Calls that are running keep their
-// level. Use panics if l is above [Best].
+// Use makes all later calls run at level l. It is intended for tests and comparisons. Calls that are already running
+// keep their level. Use panics if l is above [Best].
 func Use(l Level) {
 	if l > Best() {
 		panic(fmt.Sprintf("tensor: level %s on a CPU or build that supports at most %s", l, Best()))
@@ -84,6 +85,6 @@ func Use(l Level) {
 	current.Store(uint32(l))
 }
 
-// LevelNote returns, for a log line, the reason for which the level requested by [EnvLevel] is not in use, or "" if it
-// is in use.
+// LevelNote returns the reason for which the level requested by [EnvLevel] is not in use, as text for a log line. If
+// the requested level is in use, LevelNote returns "".
 func LevelNote() string { return levelNote }

@@ -10,7 +10,7 @@ type Format uint8
 
 const (
 	F32     Format = iota // float32 weights and arithmetic
-	BF16                  // bf16 weights, widened; float32 activations and arithmetic
+	BF16                  // bf16 weights, converted to float32; float32 activations and arithmetic
 	BF16Dot               // bf16 weights, activations rounded to bf16, float32 sums
 )
 
@@ -32,8 +32,9 @@ const PanelRows = 64
 
 // Matrix is a weight matrix of Rows outputs by Cols inputs, packed in panels of 64 output rows; the last panel is
 // padded with zeros. The tile reads a panel as one stream. For F32 a panel is [Cols][64] float32. For both bf16 formats
-// it is [(Cols+1)/2][64] pairs: a pair is a uint32 with the even column in the low half and the odd column in the high
-// half. So Format may be changed between BF16 and BF16Dot without packing again, but not while Mul runs.
+// a panel is [(Cols+1)/2][64] pairs. A pair is a uint32 that has the even column in the low half and the odd column in
+// the high half. Therefore Format may be changed between BF16 and BF16Dot without packing again, but not while Mul
+// runs.
 type Matrix struct {
 	Rows, Cols int
 	Format     Format
@@ -56,7 +57,7 @@ func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
 	} else {
 		m.pairs = aligned[uint32](size)
 	}
-	// Pack 16 rows at a time, because they fill complete cache lines of the panel.
+	// Pack 16 rows at a time, because 16 rows fill complete cache lines of the panel.
 	const group = 16
 	even := cols + cols&1
 	buf, half := make([]float32, group*cols), []uint16(nil)
@@ -94,7 +95,7 @@ func packF32(dst, src []float32, cols int) {
 	}
 }
 
-// packPairs is packF32 for pairs of bf16.
+// packPairs writes 16 rows of src as 16 adjacent columns of a panel of bf16 pairs.
 func packPairs(dst []uint32, src []uint16, cols int) {
 	for k := 0; k < cols; k += 2 {
 		d := (*[16]uint32)(dst[k/2*PanelRows:])
@@ -112,8 +113,8 @@ func (m *Matrix) Panels() int { return (m.Rows + PanelRows - 1) / PanelRows }
 // Bytes returns the memory of the packed weights in bytes.
 func (m *Matrix) Bytes() int { return 4 * m.Panels() * m.panelSize() }
 
-// Row writes the weights of output r, as stored, to dst, which must have at least Cols elements. Tied embeddings use it
-// to look up tokens in the packed head.
+// Row writes the weights of output r, as stored, to dst, which must have at least Cols elements. With tied embeddings,
+// Row is used to look up tokens in the packed head.
 func (m *Matrix) Row(r int, dst []float32) {
 	if uint(r) >= uint(m.Rows) {
 		panic(fmt.Sprintf("tensor: row %d of %d", r, m.Rows))
@@ -139,10 +140,11 @@ func (m *Matrix) panelSize() int {
 	return (m.Cols + 1) / 2 * PanelRows
 }
 
-// Zeros returns n zeros in memory that is allocated like that of weights, so that it can be read at full memory speed.
+// Zeros returns n zeros. Their memory is allocated in the same way as the memory of weights, so that it can be read at
+// full memory speed.
 func Zeros(n int) []float32 { return aligned[float32](n) }
 
-// aligned returns n zeroed elements that start on a cache line, so that no vector load of a panel crosses one.
+// aligned returns n zeroed elements that start on a cache line, so that no vector load of a panel crosses a cache line.
 func aligned[T float32 | uint32](n int) []T {
 	const line = 64
 	s := make([]T, n+line/4)

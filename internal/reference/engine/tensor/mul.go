@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// Block sizes of a product. A block of weights is kBlock columns of one panel. All tiles of rows use it while it is in
-// the first- or second-level cache. At the same time, rowBlock rows of activations stay in the second-level cache.
+// Block sizes of a product. A block of weights is kBlock columns of one panel. All tiles of rows use this block while
+// it is in the first- or second-level cache. At the same time, rowBlock rows of activations stay in the second-level
+// cache.
 const (
 	tileRows   = 6
 	kBlock     = 128
@@ -25,8 +26,8 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 //
 //	y[i*ldy+r] = Σ_c x[i*ldx+c] · W[r][c]
 //
-// where panel p holds the outputs 64p … 64p+63. It writes neither outputs of other panels nor anything beyond Rows. So
-// several workers can share one product if each computes a range of panels.
+// where panel p holds the outputs 64p … 64p+63. Mul writes no outputs of other panels and no outputs beyond Rows.
+// Therefore several workers can share one product if each worker computes a separate range of panels.
 func (m *Matrix) Mul(y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
 	m.MulEach(y, ldy, x, ldx, n, func() (int, int) {
 		at := lo
@@ -35,8 +36,8 @@ func (m *Matrix) Mul(y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
 	})
 }
 
-// MulEach does the work of Mul for each range of panels that next returns, until next returns an empty range. BF16Dot
-// rounds x once for all of them, unless x is very large.
+// MulEach computes the outputs of each range of panels that next returns, until next returns an empty range. For
+// BF16Dot it rounds x only once for all ranges, unless x is very large.
 func (m *Matrix) MulEach(y []float32, ldy int, x []float32, ldx, n int, next func() (lo, hi int)) {
 	if n <= 0 {
 		return
@@ -79,7 +80,7 @@ func (m *Matrix) MulEach(y []float32, ldy int, x []float32, ldx, n int, next fun
 	}
 }
 
-// columns returns the number of columns of n rounded rows that fit in the scratch. It is even.
+// columns returns the number of columns of n rounded rows that fit in the scratch. The result is even.
 func (s *scratch) columns(level Level, n int) int {
 	if level < AVX512BF16 {
 		return len(s) / n &^ 1
@@ -87,8 +88,8 @@ func (s *scratch) columns(level Level, n int) int {
 	return 2 * len(s) / n &^ 1
 }
 
-// round fills the scratch with n rows of kn columns of x, rounded to bf16, with a distance of step between rows. They
-// are stored as pairs, or widened to float32 if the CPU does not multiply pairs.
+// round fills the scratch with n rows of kn columns of x, rounded to bf16, with a distance of step between rows. The
+// rounded activations are stored as pairs or, if the CPU does not multiply pairs, as float32.
 func (s *scratch) round(level Level, x []float32, ldx, n, kn, step int) {
 	half := unsafe.Slice((*uint16)(unsafe.Pointer(s)), 2*len(s))
 	for i := range n {
@@ -104,23 +105,23 @@ func (s *scratch) round(level Level, x []float32, ldx, n, kn, step int) {
 	}
 }
 
-// checkRows panics unless n rows of width elements, ld apart, fit into have elements. This check is needed because the
-// kernels check no bounds.
+// checkRows panics unless n rows of width elements, which are ld apart, fit into a slice of have elements. The check is
+// necessary because the kernels check no bounds.
 func checkRows(name string, have, ld, n, width int) {
 	if n > 1 && ld < width || have < (n-1)*ld+width {
 		panic(fmt.Sprintf("tensor: %s has %d elements; %d rows of %d, %d apart, do not fit", name, have, n, width, ld))
 	}
 }
 
-// mulCols adds (or, for the first columns, sets) the products of the columns k0 … k0+kn-1. x points at column k0 of the
-// first row. For BF16Dot it holds pairs, and ldx counts pairs.
+// mulCols adds the products of the columns k0 … k0+kn-1 to the outputs. For the first columns it sets the outputs
+// instead. x points at column k0 of the first row. For BF16Dot, x contains pairs, and ldx is the number of pairs.
 func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32, ldx, n, lo, hi, k0, kn int) {
 	step := kBlock
 	switch {
 	case n <= tileRows && level != AVX2:
 		step = kn // one pass over the weights: nothing to cache
 	case n >= 2*tileRows && f == BF16Dot:
-		step = 4 * kBlock // loads and stores y less often; with few rows, prefetching the next block early would gain more
+		step = 4 * kBlock // stores y less often; with few rows, an earlier prefetch of the next block would gain more
 	}
 	for p := lo; p < hi; p++ {
 		rows, at := min(PanelRows, m.Rows-p*PanelRows), p*m.panelSize()
@@ -150,7 +151,7 @@ func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32
 	}
 }
 
-// tile is one call of a kernel: n rows by 64 outputs over k columns.
+// tile describes one call of a kernel, which computes n rows by 64 outputs over k columns.
 type tile struct {
 	y   *float32 // n rows of 64 outputs, ldy apart
 	ldy int
@@ -161,15 +162,15 @@ type tile struct {
 	k   int
 	n   int
 	add bool // add the products to y instead of setting y
-	// ahead is the distance in bytes from w to the data that is read next. The kernel prefetches that data into the
-	// second-level cache.
+	// ahead is the distance in bytes from w to the data that will be read next. The kernel prefetches that data into
+	// the second-level cache.
 	ahead int
 }
 
-// next returns the value of ahead if the next weights follow those of the tile in memory. A block that is too large for
-// the nearest caches is read by one tile only; this tile prefetches only a short distance ahead.
+// next returns the value of ahead for a tile whose weights are directly followed in memory by the next weights. A block
+// that is too large for the nearest caches is read by only one tile. This tile prefetches only a short distance ahead.
 func (t tile) next(f Format) int {
-	const keeps, soon = 64 << 10, 2 << 10 // bytes; with 4 kB or more, widening bf16 waits for memory
+	const keeps, soon = 64 << 10, 2 << 10 // bytes; if soon is 4 kB or more, the conversion of bf16 waits for memory
 	steps := t.k
 	if f != F32 {
 		steps /= 2
@@ -180,7 +181,7 @@ func (t tile) next(f Format) int {
 	return soon
 }
 
-// runNarrow runs the tile for a panel of fewer than 64 outputs. It uses a buffer, so that no memory beyond these
+// runNarrow runs the tile for a panel of fewer than 64 outputs. It uses a buffer, so that no memory beyond the panel's
 // outputs is read or written.
 func (t tile) runNarrow(level Level, f Format, width int) {
 	var buf [tileRows * PanelRows]float32

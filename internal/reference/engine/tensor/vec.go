@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Add sets dst = a + b, element by element. All must have the same length; dst may be a or b.
+// Add sets dst = a + b, element by element. All slices must have the same length. dst may be a or b.
 func Add(dst, a, b []float32) {
 	sameLen("add", len(dst), len(a), len(b))
 	if len(dst) > 0 {
@@ -13,7 +13,7 @@ func Add(dst, a, b []float32) {
 	}
 }
 
-// Axpy adds a·x to dst. Both must have the same length.
+// Axpy adds a·x to dst. dst and x must have the same length.
 func Axpy(dst []float32, a float32, x []float32) {
 	sameLen("axpy", len(dst), len(x), len(x))
 	if len(dst) > 0 {
@@ -28,8 +28,8 @@ func Scale(x []float32, s float32) {
 	}
 }
 
-// RMSNorm sets dst[i] = x[i] / sqrt(mean(x²) + eps) · w[i] (Zhang and Sennrich, arXiv:1910.07467). All must have the
-// same length; dst may be x.
+// RMSNorm sets dst[i] = x[i] / sqrt(mean(x²) + eps) · w[i] (Zhang and Sennrich, arXiv:1910.07467). All slices must have
+// the same length. dst may be x.
 func RMSNorm(dst, x, w []float32, eps float32) {
 	sameLen("rmsnorm", len(dst), len(x), len(w))
 	if len(x) == 0 {
@@ -40,8 +40,8 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 	mulScale(level, dst, x, w, float32(1/math.Sqrt(float64(mean+eps))))
 }
 
-// SiLUMul sets dst[i] = gate[i] / (1 + exp(-gate[i])) · up[i], the inner step of a SwiGLU feed-forward. All must have
-// the same length; dst may be gate or up.
+// SiLUMul sets dst[i] = gate[i] / (1 + exp(-gate[i])) · up[i], the inner step of a SwiGLU feed-forward. All slices must
+// have the same length. dst may be gate or up.
 func SiLUMul(dst, gate, up []float32) {
 	sameLen("silu", len(dst), len(gate), len(up))
 	if len(dst) > 0 {
@@ -49,8 +49,8 @@ func SiLUMul(dst, gate, up []float32) {
 	}
 }
 
-// Rope rotates one head in place. It pairs each element of the first half with the corresponding element of the second
-// half, as required for Llama's and Qwen's checkpoints in the Hugging Face layout. With h = len(x)/2,
+// Rope rotates one head in place. Each element of the first half is paired with the corresponding element of the second
+// half, as the checkpoints of Llama and Qwen in the Hugging Face layout require. With h = len(x)/2,
 //
 //	x[i], x[i+h] = x[i]·cos[i] - x[i+h]·sin[i], x[i+h]·cos[i] + x[i]·sin[i]
 //
@@ -66,23 +66,25 @@ func Rope(x, cos, sin []float32) {
 	}
 }
 
-// Softmax replaces x by exp(x - max) / Σ exp(x - max). Elements of -Inf become 0; at least one must be finite.
+// Softmax replaces x by exp(x - max) / Σ exp(x - max). Elements that are -Inf become 0. At least one element must be
+// finite.
 func Softmax(x []float32) {
 	if len(x) > 0 {
 		softmax(Current(), x, 1)
 	}
 }
 
-// softmax is Softmax of x·by, for by > 0.
+// softmax replaces x by the softmax of x·by, for by > 0.
 func softmax(level Level, x []float32, by float32) {
 	sum := expSum(level, x, by, maxOf(level, x)*by)
 	scale(level, x, 1/sum)
 }
 
-// MaxIdx returns the index of the largest element, or -1 if x is empty. If several elements are largest, it returns the
-// first index. x must not contain NaNs.
+// MaxIdx returns the index of the largest element, or -1 if x is empty. If several elements are equal to the maximum,
+// MaxIdx returns the index of the first. x must not contain NaNs.
 func MaxIdx(x []float32) int {
-	// First find the section that contains the maximum, which is fast, and then the position within the section.
+	// First find the section that contains the maximum, because that is fast. Then find the position within that
+	// section.
 	const stretch = 1024
 	level := Current()
 	best, at := float32(0), -1

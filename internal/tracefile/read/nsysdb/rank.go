@@ -28,7 +28,7 @@ type rank struct {
 
 type threadKey struct {
 	thread int64
-	spare  bool // an additional row of the thread, for ranges that need not nest
+	spare  bool // whether this is an additional row of the thread, for ranges that need not nest
 }
 
 type streamKey struct{ device, stream int64 }
@@ -46,7 +46,7 @@ func (r *reader) rank(process, device int64) *rank {
 	return k
 }
 
-// name interns a string of the report in the rank's trace. id is its id in StringIds.
+// name interns a string of the report in the rank's trace. id is the string's id in StringIds.
 func (k *rank) name(r *reader, id int64) trace.StringID {
 	if id == k.last {
 		return k.lastID
@@ -96,8 +96,8 @@ func (k *rank) add(s trace.Span) {
 	k.r.spans++
 }
 
-// room grows a full list to its estimated final size, in proportion to the list's share of the spans so far. This
-// avoids repeated moves of lists with millions of elements.
+// room grows a full list to an estimate of the list's final size. The estimate assumes that the list keeps its current
+// ratio to the number of spans. Growing a list this way avoids repeated moves of lists with millions of elements.
 func room[E any](list []E, held, all int64) []E {
 	const known = 4096 // minimum length for an estimate
 	if n := len(list); n == cap(list) && n >= known && all > held {
@@ -262,8 +262,8 @@ func (k *rank) lead() int64 {
 // noDevice is the device of a rank without GPU work. If the rank is a single thread, its device is noDevice-tid.
 const noDevice = -1
 
-// gpu returns the physical GPU of a rank's device. If the report does not record it, known is false and id is the
-// process's device number.
+// gpu returns the physical GPU of a rank's device. If the report does not record the physical GPU, known is false and
+// id is the process's device number.
 func (r *reader) gpu(k *rank) (id int64, known bool) {
 	if id, known = r.meta.physical[cudaDevice{pidOf(k.key.process), k.key.device}]; !known {
 		id = k.key.device

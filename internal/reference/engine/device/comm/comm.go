@@ -1,8 +1,9 @@
 // Package comm connects the ranks of a job: collectives and point-to-point messages over slices of bytes and float32.
 //
-// A Comm is one rank's end of a group. Members exchange only the contents of slices. So ranks may be goroutines of one
-// process, or of several processes on several hosts. All members call the same operations in the same order. A call
-// returns when the calling rank's part is done. Sums are formed in rank order, so results do not depend on timing.
+// A Comm is one rank's end of a group. Members exchange only the contents of slices. Therefore the ranks may be
+// goroutines of one process or of several processes, even on different hosts. All members must call the same operations
+// in the same order. A call returns when the calling rank's part is done. Sums are formed in rank order, so results do
+// not depend on timing.
 package comm
 
 import (
@@ -43,8 +44,8 @@ func (c *Comm) Rank() int { return c.rank }
 // Size is the number of members.
 func (c *Comm) Size() int { return len(c.hub.calls) }
 
-// Slow makes the member's part of subsequent collectives take longer by the duration by, counted from the arrival of
-// all members, as on a slow link. It does not slow members in other processes.
+// Slow simulates a slow link: it delays this member by the duration by in every subsequent collective, after all
+// members have arrived. Slow does not delay members in other processes.
 func (c *Comm) Slow(by time.Duration) { c.slow = by }
 
 // AllReduce sums buf over all members, element by element, in place.
@@ -61,15 +62,15 @@ func (c *Comm) AllGather(ctx context.Context, dst, src []byte) error {
 	return c.hub.meet(ctx, c.rank, call{kind: allGather, dst: dst, src: src, slow: c.slow})
 }
 
-// Ended returns the time at which the last collective was complete for all members, on the clock Options.Now; 0:
-// unknown. The time from then until the call returns is this member's wake-up time.
+// Ended returns the time, on the clock Options.Now, at which the last collective was complete for all members; 0:
+// unknown. The interval between that time and the return of the collective's call is this member's wake-up time.
 func (c *Comm) Ended() int64 { return c.hub.complete.Load() }
 
 // Abort ends every wait of every member with an error that wraps cause.
 func (c *Comm) Abort(cause error) { c.hub.abort(cause) }
 
-// Close leaves the group. Peers that still wait for this member get an error. If all members leave, one after the
-// other, there is no error.
+// Close leaves the group. A peer that waits for this member, now or later, gets an error. If all members close and call
+// no further operations, no member gets an error.
 func (c *Comm) Close() {
 	h := c.hub
 	h.mu.Lock()
@@ -86,7 +87,8 @@ func (c *Comm) Close() {
 	}
 }
 
-// misfit aborts the group, because the peers wait for a call that will not come.
+// misfit aborts the group after a member called with a wrong size. The peers would otherwise wait forever for a valid
+// call.
 func (c *Comm) misfit(what string, got, want int) error {
 	c.hub.abort(fmt.Errorf("rank %d: %s has length %d; want %d", c.hub.group.Ranks[c.rank], what, got, want))
 	return c.hub.failure()

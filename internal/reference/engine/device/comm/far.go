@@ -12,8 +12,8 @@ import (
 // A group that spans several processes has a hub in each process. The last member to arrive in a process sends the
 // calls of all members of that process, with their data, to every other process. The hubs there rebuild the calls from
 // these frames. A round is completed by the last local member or by the goroutine that delivers the last frame. In both
-// cases the work on the slices is the same as within one process. So every process forms sums in rank order and gets
-// the same bits.
+// cases the work on the slices is the same as within one process. Therefore every process forms sums in rank order and
+// gets the same bits.
 
 // Line carries the frames of one group between processes.
 type Line interface {
@@ -45,7 +45,7 @@ type far struct {
 	queue     [][][]byte // frames for later rounds, by process
 	present   []bool     // processes whose calls are in hub.calls
 	held      [][]byte   // frames that hub.calls refer to
-	wordsSaid bool       // the other processes have been sent the cause of the group's end
+	wordsSaid bool       // the cause of the group's end has been sent to the other processes
 }
 
 // Types of frames.
@@ -103,8 +103,8 @@ func (h *hub) meetFar(ctx context.Context, rank int, c call) error {
 	x.here = 0
 	parts := h.callParts()
 	h.mu.Unlock()
-	// The round cannot end before the local members count as arrived, and they all wait until it ends. So their data does
-	// not change while it is sent.
+	// The round cannot end before the local members count as arrived, and all local members wait for the end of the
+	// round. Therefore their data does not change while it is being sent.
 	for _, p := range x.peers {
 		if err := x.Line.Send(p, parts...); err != nil {
 			h.abort(err)
@@ -167,7 +167,8 @@ func (h *hub) advance() {
 }
 
 // callHead is the size of the head of a member's call. After the frame's own head, a frame of calls contains a call
-// head and the data for each member of the process, in order. Each is aligned to 8 bytes.
+// head and the data for each member of the process, in order. Each call head and each piece of data is aligned to 8
+// bytes.
 const callHead = 16
 
 var padding [8]byte
@@ -302,7 +303,7 @@ func (x *far) tell(cause error) {
 	})
 }
 
-// part notifies the other processes that a member leaves.
+// part notifies the other processes that a local member has left.
 func (x *far) part(member int) {
 	for _, p := range x.peers {
 		_ = x.Line.Send(p, head(frameLeft, member, 0))

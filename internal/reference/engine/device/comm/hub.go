@@ -50,8 +50,8 @@ func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
 // hub is the meeting point of a group whose members share memory.
 //
 // A collective is a rendezvous: every member stores its slices in calls, and the last member to arrive checks that the
-// calls match. If the message is small, the last member moves all of it, so that the others are woken only once. If the
-// message is large, every member moves a share.
+// calls match. If the message is small, the last member moves all of it, so that the other members are woken only once.
+// If the message is large, every member moves a share.
 type hub struct {
 	group Group
 	opt   Options
@@ -64,8 +64,8 @@ type hub struct {
 	round   atomic.Uint64 // collectives that all members have begun
 	shared  bool          // each member moves its share in this round; written by the last to arrive
 	working atomic.Int32  // members still moving their share
-	// complete is the time at which the last round ended. The next round cannot end before all members have arrived for
-	// it, so members still read the right time.
+	// complete is the time at which the last round ended. The next round overwrites it only after all members have
+	// arrived for that round, so every member can read the time of the last round before then.
 	complete atomic.Int64
 	calls    []call // calls of this round, by member
 	gate     park.Gate
@@ -74,8 +74,8 @@ type hub struct {
 	far   *far      // nil: all members are local
 }
 
-// shareFrom is the number of moved bytes from which members share the work. Below it, the second rendezvous that
-// sharing needs costs more than sharing saves.
+// shareFrom is the minimum number of moved bytes for which members share the work. For smaller messages, the second
+// rendezvous that sharing requires costs more than sharing saves.
 const shareFrom = 256 << 10
 
 // kind is a kind of collective.
@@ -145,9 +145,10 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 		}
 	}
 	if h.shared {
-		// All members have arrived and are working, so the wait below cannot hang. An abort takes effect at the next call.
+		// All members have arrived and are working, so the wait below cannot hang. An abort during this wait takes
+		// effect at the members' next call.
 		h.move(rank)
-		// Stamp before releasing the members: one of them may call Ended at once.
+		// Stamp before the members are released, because a released member may call Ended immediately.
 		h.stamp()
 		if h.working.Add(-1) == 0 {
 			h.gate.Wake()
@@ -158,8 +159,8 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 	return nil
 }
 
-// stamp records the current time as the end of the round. When members share the work, each of them calls stamp, and
-// the last call counts.
+// stamp records the current time as the end of the round. If members share the work, every member calls stamp, and the
+// last call determines the time.
 func (h *hub) stamp() {
 	if h.opt.Now == nil {
 		return
@@ -250,7 +251,7 @@ func (h *hub) check() error {
 // leave counts a member that has left. The caller holds h.mu.
 func (h *hub) leave(rank int) {
 	h.left++
-	// Peers that wait, or arrive later, would wait forever.
+	// Without an error, peers that wait now or arrive later would wait forever.
 	if h.left < len(h.calls) || h.arrived > 0 {
 		_ = h.fail(fmt.Errorf("rank %d has left", h.group.Ranks[rank]))
 	}

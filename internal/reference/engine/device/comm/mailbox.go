@@ -10,7 +10,8 @@ import (
 )
 
 // mailbox holds messages that one rank has sent to another and that are not yet received. A sender continues while the
-// mailbox has space, so that pipeline stages overlap. NCCL's channels do the same for messages that fit their buffers.
+// mailbox has space, so that pipeline stages overlap. NCCL's channels also let a sender continue, for messages that fit
+// their buffers.
 type mailbox struct {
 	mu    sync.Mutex
 	queue [][]byte
@@ -20,7 +21,7 @@ type mailbox struct {
 	gate  park.Gate
 }
 
-// A mailbox holds one message of any size, or several up to these limits.
+// A mailbox holds either one message of any size or several messages within these limits.
 const (
 	mailBytes = 4 << 20
 	mailCount = 16
@@ -130,7 +131,7 @@ func (c *Comm) Recv(ctx context.Context, buf []byte, from int) error {
 	}
 }
 
-// wait returns when the mailbox looks ready or the group has ended.
+// wait returns when the mailbox is ready or the group has ended.
 func (b *mailbox) wait(ctx context.Context, h *hub, ready func() bool) {
 	look := func() bool {
 		if h.ended.Load() {

@@ -26,7 +26,7 @@ func (h *hub) move(rank int) {
 	for q := range n {
 		src := h.calls[q].src
 		to := me.dst[q*len(src):]
-		if len(src) > 0 && &to[0] != &src[0] { // in place there is nothing to copy, and peers are reading the data
+		if len(src) > 0 && &to[0] != &src[0] { // in place nothing is copied, and peers read src
 			copy(to, src)
 		}
 	}
@@ -47,7 +47,8 @@ func share(total, i, n int) (lo, hi int) {
 // block is the number of elements summed at a time; they stay in the first-level cache.
 const block = 1024
 
-// reduceAll sums [lo, hi) of all buffers in rank order into the first and copies the result to the others.
+// reduceAll sums [lo, hi) of all buffers in rank order into the first buffer and copies the result to the other
+// buffers.
 func (h *hub) reduceAll(lo, hi int) {
 	for ; lo < hi; lo += block {
 		end := min(lo+block, hi)

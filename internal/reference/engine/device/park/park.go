@@ -1,9 +1,9 @@
 // Package park implements the waiting of a device runtime. A wait first spins briefly, because the condition often
-// becomes true within microseconds. Then it sleeps, because ranks may outnumber cores, and a spinning thread would
-// occupy the core that the awaited thread needs.
+// becomes true within microseconds. Then the wait sleeps: if ranks outnumber cores, a spinning thread would occupy the
+// core that the awaited thread needs.
 //
-// At most GOMAXPROCS − 1 goroutines spin at a time; further ones sleep at once. So spinning never occupies all
-// processors.
+// At most GOMAXPROCS − 1 goroutines spin at a time; further goroutines sleep immediately. Therefore spinning never
+// occupies all processors.
 package park
 
 import (
@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// DefaultSpin is the default duration of spinning: about as long as putting a thread to sleep and waking it takes.
+// DefaultSpin is the default duration of spinning. It is about the time that it takes to put a thread to sleep and wake
+// it again.
 const DefaultSpin = 20 * time.Microsecond
 
 var (
@@ -54,8 +55,8 @@ func (g *Gate) Spin(ready func() bool, spin time.Duration) bool {
 	if spin <= 0 {
 		return false
 	}
-	// Poll for about a microsecond without counting as a spinner. The shortest waits end within that time, and goroutines
-	// that were just released give back their spinner slots.
+	// Poll for about a microsecond without counting as a spinner. The shortest waits end within that microsecond.
+	// During it, goroutines that have just been released also return their spinner slots.
 	for range 300 {
 		if ready() {
 			return true
@@ -83,8 +84,8 @@ func (g *Gate) Sleep(ready func() bool) {
 	if g.cond.L == nil {
 		g.cond.L = &g.mu
 	}
-	// Increase the counter before the last check. Then either Wake sees the waiter, or the waiter sees the state that was
-	// published before Wake.
+	// Increase the counter before the last check, so that either Wake sees the waiter, or the waiter sees the state
+	// that was published before Wake.
 	g.waiters.Add(1)
 	for !ready() {
 		g.cond.Wait()

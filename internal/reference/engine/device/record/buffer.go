@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// chunkLen is the number of records allocated at once.
+// chunkLen is the number of records per allocation.
 const chunkLen = 512
 
 type chunk[T any] struct {
@@ -14,8 +14,9 @@ type chunk[T any] struct {
 	next atomic.Pointer[chunk[T]]
 }
 
-// buffer is an append-only list with one writer. Readers see only published records, so a recording can be read while
-// its writer still fills a record. T must have no pointers, so that the garbage collector skips the chunks.
+// buffer is an append-only list with one writer. Readers see only published records, so one goroutine can read a
+// recording while the writer is still filling a record. T must have no pointers, so that the garbage collector skips
+// the chunks.
 type buffer[T any] struct {
 	budget *budget
 	first  atomic.Pointer[chunk[T]]
@@ -30,7 +31,7 @@ type budget struct {
 	used, limit atomic.Int64
 }
 
-// add returns a pointer to a new record, which the caller fills in and then publishes. If the recording is full, it
+// add returns a pointer to a new record, which the caller fills in and then publishes. If the recording is full, add
 // counts the record in lost and returns nil.
 func (b *buffer[T]) add() *T {
 	at := b.n % chunkLen
@@ -86,8 +87,8 @@ func (b *buffer[T]) all(yield func(int, *T) bool) {
 
 func (b *buffer[T]) len() int { return int(b.done.Load()) }
 
-// view indexes the records published so far. It copies no records, because writing a recording must not double its
-// memory.
+// view indexes the records published so far. It copies no records, because exporting a recording must not double the
+// memory that it uses.
 func (b *buffer[T]) view() view[T] {
 	v := view[T]{n: b.len()}
 	for c := b.first.Load(); c != nil && len(v.chunks)*chunkLen < v.n; c = c.next.Load() {
@@ -123,7 +124,7 @@ func (t *names) intern(s string) uint32 {
 	}
 	at := uintptr(unsafe.Pointer(unsafe.StringData(s)))
 	slot := &t.recent[byte(at>>4)^byte(at>>12)^byte(len(s))]
-	if slot.s == s { // compares addresses before contents
+	if slot.s == s { // compares the addresses first
 		return slot.id
 	}
 	id, ok := t.ids[s]
@@ -138,7 +139,8 @@ func (t *names) intern(s string) uint32 {
 	return id
 }
 
-// add is the form of intern for other goroutines. It detects a duplicate only of the string it added last.
+// add interns a string and may be called by any goroutine. It detects only consecutive duplicates: it compares s only
+// with the last string of the table.
 func (t *names) add(s string) uint32 {
 	if s == "" {
 		return 0

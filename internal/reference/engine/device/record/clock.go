@@ -6,7 +6,7 @@ import "time"
 // exactly comparable.
 var epoch = time.Now()
 
-// Now is the monotonic clock, ns since the process began to count.
+// Now is the monotonic clock, in ns since epoch.
 func Now() int64 { return int64(time.Since(epoch)) }
 
 // Epoch returns the wall clock time at which Now was 0, in ns since 1970. Processes of one host that share a time line

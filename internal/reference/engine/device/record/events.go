@@ -72,7 +72,8 @@ func (k *kineto) next() {
 	}
 }
 
-// span begins an event with a duration ("ph": "X"). row is `", "pid": P, "tid": T`; its first quote ends the name.
+// span begins an event with a duration ("ph": "X"). row is `", "pid": P, "tid": T`; its first quotation mark closes the
+// name.
 func (k *kineto) span(cat, name, row string, start, end int64) {
 	k.next()
 	k.str("{\n    \"ph\": \"X\", \"cat\": \"").str(cat).str("\", \"name\": \"").str(name).str(row)
@@ -90,9 +91,9 @@ func (k *kineto) flow(ph string, corr uint32, row string, at int64, bind string)
 	k.str(", \"ts\": ").micros(at + k.shift).str(",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"").str(bind).str("\n  }")
 }
 
-// shadows writes the gpu_user_annotation of each annotation on one stream. It spans the work that was launched inside
-// the annotation, from the first piece to the last. Correlation ids grow in launch order, and a stream runs its work in
-// that order.
+// shadows writes the gpu_user_annotation of each annotation on one stream. Such a shadow spans the work that was
+// launched inside the annotation, from the first kernel or copy to the last. The search relies on the order of
+// correlation ids: they grow in launch order, and a stream runs its work in launch order.
 func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 	var corr []uint32
 	var start, end []int64

@@ -19,9 +19,10 @@ import (
 type Meta struct {
 	Rank, World int    // rank and number of ranks of the job, for distributedInfo
 	Host        string // host_name; "": not written
-	// Coordinates in the parallel layout and the sizes of the dimensions. If all sizes are 0, they are not written.
+	// Coordinates in the parallel layout and the sizes of the dimensions. If all sizes are 0, no coordinates are
+	// written.
 	TP, DP, PP, EP Place
-	// Groups are written to pg_config; nil stands for the groups of the recorded collectives.
+	// Groups are written to pg_config; nil means the groups of the recorded collectives.
 	Groups  []Group
 	Backend string // backend in distributedInfo; "" means "stepscope"
 	TraceID string // 32 hex digits; "": random
@@ -33,8 +34,9 @@ type Meta struct {
 	EpochNS int64
 	Extra   map[string]any // further top-level members
 	Clock   any            // state of the host's clock, "clock" in distributedInfo; nil: unknown
-	// Rest is called after each short piece of writing (a fraction of a millisecond) with the time that the piece took. A
-	// process that serves requests at the same time can sleep in Rest. nil: the writer only yields to other goroutines.
+	// Rest is called by the writer after each short piece of writing. Its argument is the time that the piece took, a
+	// fraction of a millisecond. A process that also serves requests can sleep in Rest. If Rest is nil, the writer only
+	// yields to other goroutines.
 	Rest func(worked time.Duration)
 }
 
@@ -49,9 +51,9 @@ type DeviceInfo struct {
 	SMs    int   // workers that run chunks of a kernel
 }
 
-// Kineto divides time into intervals of a quarter of a year (7,889,238 s) and counts from the start of the current one.
-// So a double can represent nanoseconds, and the ranks of one job share the base (libkineto, output_json.cpp:
-// kBaseTimeNS).
+// Kineto divides time into intervals of a quarter of a year (7,889,238 s) and counts from the start of the current
+// interval, the base. These counts are small enough for a double to represent nanoseconds, and all ranks of a job have
+// the same base (libkineto, output_json.cpp: kBaseTimeNS).
 const baseInterval = 7_889_238 * 1_000_000_000
 
 // kineto writes one trace.
@@ -59,7 +61,7 @@ type kineto struct {
 	text
 	r      *Recording
 	meta   Meta
-	shift  int64    // ns to add to Now's clock to get the trace's clock, ns since the base
+	shift  int64    // trace time (ns since the base) minus the time that Now returns, in ns
 	names  []string // names of the recording, escaped
 	groups []Group
 	device string // index as text
@@ -67,8 +69,8 @@ type kineto struct {
 }
 
 // WriteKineto waits until the device has finished the work launched in the window, and writes the window as Chrome JSON
-// in libkineto's layout. It streams, so its memory does not depend on the length of the recording. It runs concurrently
-// with execution, in short pieces; see Meta.Rest.
+// in libkineto's layout. WriteKineto streams, so the memory that it uses does not depend on the length of the
+// recording. It writes in short pieces while the device continues to execute; see Meta.Rest.
 func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	r.Wait()
 	epoch := cmp.Or(m.EpochNS, Epoch())
@@ -86,7 +88,8 @@ func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	return k.err
 }
 
-// name returns a name of the recording, escaped. New names may arrive while the last host operation is running.
+// name returns a name of the recording, escaped. The recording may still receive new names while the last host
+// operation is running.
 func (k *kineto) name(id uint32) string {
 	if int(id) >= len(k.names) {
 		all := k.r.names.all()

@@ -1,10 +1,10 @@
 // Package record stores the activity of a device and its launching thread during a profiling window and writes it as a
 // Kineto trace.
 //
-// One host thread and one executor per stream fill a Recording. Each of them has separate buffers, so they need no
-// locks. A Recording is read after Stop, while late device work may still arrive. Its memory is bounded: records that
-// do not fit are counted, never dropped silently. The format is that of libkineto's output_json.cpp as torch 2.11
-// writes it.
+// One host thread and one executor per stream fill a Recording. Each writer has separate buffers, so no locks are
+// needed. A Recording is read after Stop, and late device work may still arrive during the reading. Its memory is
+// bounded: records that do not fit are counted, never dropped silently. The format is that of libkineto's
+// output_json.cpp as torch 2.11 writes it.
 package record
 
 import (
@@ -22,7 +22,7 @@ type Options struct {
 	Memory bool // allocations; only together with CPU
 	Stack  bool // Go stacks of host operations and launches
 	Shapes bool // shapes of inputs; only together with CPU
-	// MaxBytes bounds the memory of the recording; 0: 256 MiB, which holds about 1.5 million launches with their
+	// MaxBytes bounds the memory of the recording; 0: 256 MiB, enough for about 1.5 million launches with their
 	// kernels.
 	MaxBytes int64
 }
@@ -46,7 +46,7 @@ type Recording struct {
 	comms  buffer[Comm]
 	memory buffer[Memory]
 	stacks stacks
-	ext    atomic.Uint32 // the last External id given out
+	ext    atomic.Uint32 // the last External id assigned
 
 	mu      sync.Mutex
 	streams map[int]*Stream
@@ -171,8 +171,8 @@ func (r *Recording) Stream(id int) *Stream {
 // Add stores a piece of device work. Only the stream's executor calls it.
 func (s *Stream) Add(w Work) { s.work.put(w) }
 
-// AddTransfer stores a transfer that ends now on a row that belongs to no stream. Any goroutine may call it, but only
-// one goroutine at a time for the same row.
+// AddTransfer stores a transfer that ends now on a row that belongs to no stream. Any goroutine may call AddTransfer,
+// but calls for the same row must not be concurrent.
 func (r *Recording) AddTransfer(row int, name, requests string, room uint64, start, bytes int64) {
 	of := int64(r.names.add(requests)) | int64(r.names.add(strconv.FormatUint(room, 10)))<<32
 	r.Stream(row).Add(Work{
@@ -180,14 +180,15 @@ func (r *Recording) AddTransfer(row int, name, requests string, room uint64, sta
 	})
 }
 
-// Stop ends the window: operations that begin later are not part of it. wait returns when the device work launched in
-// the window is done. Any goroutine may call Stop, once.
+// Stop ends the window: operations that begin later are not recorded. wait is a function that returns when the device
+// work launched in the window is done. Any goroutine may call Stop, once.
 func (r *Recording) Stop(wait func()) {
 	r.stop, r.wait = Now(), wait
 	r.stopped.Store(true)
 }
 
-// Wait returns when the recording is complete: the device has finished the work launched in the window.
+// Wait returns when the recording is complete, which means that the device has finished the work launched in the
+// window.
 func (r *Recording) Wait() {
 	if r.wait != nil {
 		r.wait()
@@ -227,15 +228,15 @@ func (r *Recording) allStreams() []streamLog {
 	return out
 }
 
-// hostOps are the operations in the order they began.
+// hostOps are the operations in the order in which they began.
 type hostOps struct {
 	ops   view[Op]
 	order []int32 // indices into ops
 }
 
-// inOrder sorts the operations by their beginning. External ids are given out in that order, so an operation's id is
-// its index. Operations that were open when the window closed leave empty slots, which inOrder removes. It calls pause
-// at intervals.
+// inOrder sorts the operations by their beginning. External ids are assigned in that order, so an operation's slot
+// follows from its id. Operations that were open when the window closed leave empty slots, which inOrder removes.
+// inOrder calls pause at intervals.
 func (r *Recording) inOrder(pause func()) hostOps {
 	h := hostOps{ops: r.ops.view(), order: make([]int32, r.ext.Load())}
 	for i := range h.ops.n {

@@ -36,7 +36,7 @@ func (h *hostRow) op(o *Op, idx int) {
 	k.str("\"Ev Idx\": ").int(int64(idx)).str(closeArgs)
 }
 
-// inputs writes the four lists that record_shapes adds, for n inputs. All tensors are contiguous.
+// inputs writes, for n inputs, the four lists that PyTorch's option record_shapes adds. All tensors are contiguous.
 func (h *hostRow) inputs(first, n int) {
 	k := h.k
 	list := func(key string, f func(a *Arg)) {
@@ -81,7 +81,7 @@ func (t *text) ints(v []int64) *text {
 	return t.str("]")
 }
 
-// comm writes the arguments of a collective in the order that Kineto uses on kernels.
+// comm writes the arguments of a collective in the order in which Kineto writes them on kernels.
 func (k *kineto) comm(c *Comm, in, out int64) {
 	var g Group
 	if int(c.Group) < len(k.groups) {
@@ -121,8 +121,8 @@ func (h *hostRow) memory(m *Memory, idx int, pid, tid string) {
 	k.str(", \"Ev Idx\": ").int(int64(idx)).str(closeArgs)
 }
 
-// frames writes the stack frames of operations and calls as Python frames, so that tools that read Python frames show
-// them.
+// frames writes the stack frames of operations and calls in the form of Python frames, because existing tools display
+// that form.
 func (h *hostRow) frames(ops hostOps, idx int) {
 	k := h.k
 	frames, names := k.r.stacks.resolve(k.pause)
@@ -151,7 +151,8 @@ func (h *hostRow) call(c *Call) {
 	}
 }
 
-// external writes the id of the operation that an event belongs to. If there is none, it writes blanks, as Kineto does.
+// external writes the id of the operation that an event belongs to. Without such an operation, external writes blanks,
+// as Kineto does.
 func (k *kineto) external(ext uint32) {
 	if ext != 0 {
 		k.str("\"External id\": ").int(int64(ext)).str(",")
@@ -203,8 +204,8 @@ func (d *deviceRow) work(w *Work) {
 	k.flow("f", w.Corr, d.row, w.Start, ", \"bp\": \"e\"")
 }
 
-// kernel writes the properties of a kernel. Registers and shared memory are meaningless for a software device. Blocks
-// and warps are divided among the workers of the device.
+// kernel writes the properties of a kernel. Registers and shared memory are written as 0, because a software device has
+// none. Blocks and warps are divided among the workers of the device.
 func (d *deviceRow) kernel(w *Work) {
 	k := d.k
 	blocks := float64(w.Grid[0]) * float64(w.Grid[1]) * float64(w.Grid[2]) / float64(max(k.meta.Device.SMs, 1))

@@ -21,7 +21,7 @@ type stacks struct {
 
 type stack struct{ at, n int32 }
 
-// maxDepth is the number of frames kept per stack, from the innermost.
+// maxDepth is the number of frames kept per stack, counted from the innermost frame.
 const maxDepth = 64
 
 // Callers returns the number of the caller's stack, without its innermost skip frames. It returns -1 if stacks are not
@@ -60,10 +60,10 @@ func (s *stacks) lost() int64 { return s.list.lost.Load() + s.pcs.lost.Load() }
 type frame int32
 
 // resolve returns the frames of all stacks, outermost first, and the escaped names of the frames. It leaves out frames
-// of the Go runtime and of package device. It calls pause after each stack.
+// of the Go runtime and of package device. resolve calls pause after each stack.
 func (s *stacks) resolve(pause func()) (out [][]frame, names []string) {
 	all := s.pcs.view()
-	known := map[string]frame{} // frames by name of the function
+	known := map[string]frame{} // frames, by name of the function
 	var pcs []uintptr
 	for _, st := range s.list.all {
 		pause()
@@ -108,7 +108,7 @@ func hidden(function string) bool {
 }
 
 // frameName formats a frame as Python's profiler does: "path(line): function", with the function's first line. The path
-// is the package path, so that it does not depend on the directory in which the program was built.
+// is the package path, because a file path would depend on the directory in which the program was built.
 func frameName(f runtime.Frame) string {
 	pkg, function := f.Function, ""
 	slash := strings.LastIndexByte(pkg, '/') + 1
@@ -125,19 +125,20 @@ func frameName(f runtime.Frame) string {
 	return strings.TrimPrefix(pkg, module) + "/" + file + "(" + strconv.Itoa(line) + "): " + function
 }
 
-// span is an interval in which a frame was on the stack. Spans have no pointers: there may be as many as operations.
+// span is an interval in which a frame was on the stack. Spans contain no pointers, because there may be as many spans
+// as operations.
 type span struct {
 	start, end int64
 	frame      frame
 	parent     int32 // number of the enclosing span, from 1; 0: none
 }
 
-// sample is the stack observed at a moment.
+// sample is the stack at one point in time.
 type sample struct {
 	at    int64
 	stack int32
-	// outer excludes the innermost frame. The function that begins an annotation need not be the one that ends it, and no
-	// frame may extend beyond the annotation.
+	// outer excludes the innermost frame. Different functions may begin and end an annotation, and no frame may extend
+	// beyond the annotation.
 	outer bool
 }
 

@@ -20,8 +20,8 @@ type text struct {
 	resumed time.Time
 }
 
-// flushAt is the number of bytes buffered per write. After each write the goroutine yields, so a serving thread waits
-// at most for the export of this number of bytes.
+// flushAt is the number of bytes buffered per write. The goroutine yields after each write, so a serving thread never
+// waits for the export of more than flushAt bytes.
 const flushAt = 32 << 10
 
 func (t *text) str(s string) *text {
@@ -36,7 +36,7 @@ func (t *text) int(n int64) *text {
 
 // micros writes ns as microseconds with three decimals.
 func (t *text) micros(ns int64) *text {
-	t.buf = chromejson.AppendMicros(t.buf, max(ns, 0)) // Kineto clamps times before the base
+	t.buf = chromejson.AppendMicros(t.buf, max(ns, 0)) // like Kineto, clamp times before the base
 	return t
 }
 

@@ -10,15 +10,15 @@ const (
 	commOp                 // record_param_comms: a cpu_op with the arguments of a collective
 )
 
-// Op is one host operation. Ext numbers operations in the order they begin.
+// Op is one host operation. Ext numbers operations in the order in which they begin.
 type Op struct {
 	Start, End int64  // ns on the clock Now
 	Ext        uint32 // External id
 	Name       uint32
-	Args       uint32 // index of the first of NArgs tensors; of an Annotation: the interned list of its requests
+	Args       uint32 // index of the first of NArgs tensors; for an Annotation: interned list of its requests
 	Comm       int32  // commOp: index of the collective
 	Stack      int32  // -1: none
-	From, To   uint32 // correlations of the calls inside: [From, To)
+	From, To   uint32 // correlation ids of the calls inside: [From, To)
 	NArgs      uint8
 	Kind       Kind
 }
@@ -40,7 +40,7 @@ const (
 	numAPIs
 )
 
-// apis are CUPTI's names and callback ids (cbid) of the calls.
+// apis holds, for each call, CUPTI's name and callback id (cbid).
 var apis = [numAPIs]struct {
 	name string
 	cbid int64
@@ -69,8 +69,8 @@ const (
 	Memset
 	// Moved is a copy from or to another host. No runtime call launched it.
 	Moved
-	// NoCore is an interval in which the device had work but no core of the machine ran it: a software device has no
-	// cores of its own.
+	// NoCore is an interval in which the device had work but no core of the machine was running that work. A software
+	// device shares the machine's cores with other programs.
 	NoCore
 )
 
@@ -80,8 +80,9 @@ type Work struct {
 	Corr, Ext  uint32
 	Name       uint32
 	Comm       int32 // index in Comms of the directly launched collective; -1: none
-	// In and Out are the elements of a collective if they are known only at run time, else -1. For a Memcpy, In is the
-	// number of bytes. For Moved, Out is the interned list of request ids and, in the upper half, the interned room.
+	// In and Out are the numbers of elements of a collective if these numbers are known only at run time; otherwise
+	// both are -1. For a Memcpy, In is the number of bytes. For Moved, the lower half of Out is the interned list of
+	// request ids, and the upper half is the interned room.
 	In, Out     int64
 	Grid, Block [3]int32
 	Kind        WorkKind
@@ -93,12 +94,12 @@ type Comm struct {
 	Group   uint32 // index into the recording's groups
 	In, Out int64  // elements per rank
 	Seq     int64  // number of the operation in its group
-	Peer    int32  // rank in the job of the root or of the peer; -1: none
+	Peer    int32  // job rank of the root or of the peer; -1: none
 	DType   DType
 	ToPeer  bool // a send
 }
 
-// Memory is one allocation (Bytes > 0) or free (Bytes < 0), with the totals after it.
+// Memory is one allocation (Bytes > 0) or free (Bytes < 0), with the totals after the allocation or free.
 type Memory struct {
 	Time                int64
 	Addr                uint64
@@ -140,7 +141,7 @@ func Tensor(t DType, dims ...int) Arg {
 	return a
 }
 
-// Group is a process group, as named in distributedInfo and by collectives.
+// Group is a process group, with the name and description that distributedInfo and collectives give.
 type Group struct {
 	Name, Desc string
 	Ranks      []int
