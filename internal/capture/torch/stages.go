@@ -14,7 +14,7 @@ import (
 
 // sayStages explains a window by stage before a server is armed. SGLang's profiler (V1, up to at least 0.5.17) counts
 // the steps of each stage from the stage's first step. When a stage has run all requested steps, the profiler writes
-// all data recorded so far under that stage's name.
+// a file under that stage's name, with all data recorded so far.
 func (m *member) sayStages() {
 	if m.kind != SGLang || m.info.V2 || len(m.stages()) < 2 {
 		return

@@ -18,8 +18,8 @@ import (
 type Steps struct {
 	Asked int `json:"asked"` // in a window by stage, number per stage
 	Told  int `json:"told"`  // number sent to the server in order to record Asked steps
-	// Fewest and Most are the smallest and largest number of steps in the ranks' traces. In a window by stage only
-	// steps of the trace's own stage count. They are nil if the traces have no steps with known names.
+	// Fewest and Most are the smallest and largest number of steps in the ranks' traces. In a window recorded by
+	// stage, only the steps of the trace's own stage are counted. They are nil if the traces have no steps with known names.
 	Fewest *int   `json:"recorded,omitempty"`
 	Most   *int   `json:"recorded_most,omitempty"`
 	Why    string `json:"why,omitempty"` // reason for a difference, if known

@@ -62,7 +62,7 @@ type sequence struct {
 	finish   *api.Finish
 	matched  *string
 	e2e      time.Duration
-	marks    []mark // states that the handler has not taken
+	marks    []mark // states not yet taken by the handler
 	taken    int    // number of tokens that the handler has taken
 	queued   bool   // whether the sequence is in b.dirty
 }
