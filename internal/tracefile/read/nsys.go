@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// readNsys reads a Nsight Systems report or its export. The coordinates of the ranks come from the report, unless the
+// readNsys reads an Nsight Systems report or its export. The coordinates of the ranks come from the report, unless the
 // file's name gives the rank.
 func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	path := f.Path

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Report reports whether the file is a Nsight Systems report or its export, rather than a trace.
+// Report reports whether the file is an Nsight Systems report or its export, rather than a trace.
 func (f *File) Report() bool { return trace.ReportSuffix(f.Path) != "" }
 
 // Exported reports whether a file is an Nsight Systems report or a database that nsys exported from one, rather than

@@ -22,8 +22,8 @@ type Steps struct {
 	Notes []string `json:"notes"`
 }
 
-// Lane is one data-parallel rank of a server. Its steps are given as one column per property, with times in the run's
-// time.
+// Lane is one data-parallel rank of a server. Its steps are given as one column per property, with times on the
+// run's clock.
 type Lane struct {
 	Server  string       `json:"server"`
 	Capture string       `json:"capture"` // id of the capture that contains the ranks

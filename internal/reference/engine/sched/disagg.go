@@ -39,7 +39,7 @@ type Receiver interface {
 	Abort(reason error)
 }
 
-// ErrBootstrap is in the chain of errors of transfers that ended before they began.
+// ErrBootstrap is wrapped by the error of every transfer that ended before it started.
 var ErrBootstrap = errors.New("bootstrap failed")
 
 // away holds the requests that wait for another server.

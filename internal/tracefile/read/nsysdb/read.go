@@ -1,4 +1,4 @@
-// Package nsysdb reads the SQLite export of a Nsight Systems report into values of trace.Trace, one per rank. A rank is
+// Package nsysdb reads the SQLite export of an Nsight Systems report into values of trace.Trace, one per rank. A rank is
 // a process and the GPU that it drives.
 //
 // The package supports the export schemas of nsys 2022.4 (3.0) to 2026 (3.30). A table exists only if it has rows, and
@@ -48,7 +48,7 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 }
 
 // errNotNsys is the error for a SQLite database that is not an nsys export.
-var errNotNsys = errors.New("a SQLite database, but not an Nsight Systems export: it has none of the tables (create one with: nsys export --type=sqlite REPORT.nsys-rep)")
+var errNotNsys = errors.New("a SQLite database, but not a Nsight Systems export: it has none of the tables (create one with: nsys export --type=sqlite REPORT.nsys-rep)")
 
 // reader is the state of reading one export.
 type reader struct {
