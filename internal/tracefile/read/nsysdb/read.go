@@ -48,7 +48,7 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 }
 
 // errNotNsys is the error for a SQLite database that is not an nsys export.
-var errNotNsys = errors.New("a SQLite database, but not a Nsight Systems export: it has none of the tables (create one with: nsys export --type=sqlite REPORT.nsys-rep)")
+var errNotNsys = errors.New("a SQLite database, but not an Nsight Systems export: it has none of the tables (create one with: nsys export --type=sqlite REPORT.nsys-rep)")
 
 // reader is the state of reading one export.
 type reader struct {
