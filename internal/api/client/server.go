@@ -62,7 +62,7 @@ func New(base string, header http.Header) (*Server, error) {
 // trace. It closes idle connections before uvicorn closes them after 5 s: a request sent on a connection that is being
 // closed is lost, and requests that start a window are not retried.
 var plain = &http.Client{Timeout: replyLimit, Transport: &http.Transport{
-	Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 4 * time.Second, DisableCompression: true,
+	DialContext: dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 4 * time.Second, DisableCompression: true,
 	MaxResponseHeaderBytes: 1 << 20,
 }}
 

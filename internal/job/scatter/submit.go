@@ -54,11 +54,16 @@ func (r *run) submitted(ctx context.Context) (err error) {
 	for _, j := range jobs {
 		left += len(j.tasks)
 	}
-	var waits error // last error while polling Slurm
+	var waits error      // error of the last poll that was not cut short
+	var waiting []string // why jobs were pending at the last such poll
 	for pause := asking; left > 0; pause = min(pause*5/4, slowPoll) {
-		var waiting []string
+		var now []string
 		for _, j := range jobs {
 			states, err := slurm.States(ctx, j.id)
+			if ctx.Err() != nil {
+				now = waiting
+				break
+			}
 			if waits = err; errors.Is(err, slurm.ErrUnknown) {
 				return err
 			}
@@ -75,7 +80,7 @@ func (r *run) submitted(ctx context.Context) (err error) {
 					case s.Ended():
 						r.errs[task] = fmt.Errorf("job %s: %s", s.ID, strings.Join(strings.Fields(s.Is+" "+s.Reason), ", "))
 					default:
-						waiting = append(waiting, s.Reason)
+						now = append(now, s.Reason)
 						r.errs[task] = errNotBegun
 						continue
 					}
@@ -84,7 +89,7 @@ func (r *run) submitted(ctx context.Context) (err error) {
 				}
 			}
 		}
-		if left == 0 {
+		if waiting = now; left == 0 {
 			break
 		}
 		select {

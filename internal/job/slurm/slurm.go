@@ -55,9 +55,9 @@ func Available() error {
 
 // ask runs a Slurm command and returns its stdout.
 func ask(ctx context.Context, stdin, name string, args ...string) (string, error) {
-	ctx, done := context.WithTimeout(ctx, asking)
+	limited, done := context.WithTimeout(ctx, asking)
 	defer done()
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(limited, name, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	cmd.WaitDelay = time.Second
@@ -65,8 +65,10 @@ func ask(ctx context.Context, stdin, name string, args ...string) (string, error
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("%s, %w", name, ErrNoSlurm)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", &Error{name, fmt.Sprintf("no answer within %v: is slurmctld up?", asking), ctx.Err()}
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case limited.Err() != nil:
+		return "", &Error{name, fmt.Sprintf("no answer within %v: is slurmctld up?", asking), limited.Err()}
 	case err != nil:
 		return "", &Error{name, stderr.String(), err}
 	}

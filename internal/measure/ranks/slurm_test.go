@@ -129,8 +129,8 @@ func TestOnSlurm(t *testing.T) {
 	for _, cause := range []string{"too long", "interrupted"} {
 		t.Run(cause, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			o := ranks.Options{Program: []string{"true"}, Args: []string{"--hold"}, Within: 2 * time.Second}
-			want := "nothing was summarised: not finished within 2s: the job is pending (JobHeldUser)"
+			o := ranks.Options{Program: []string{"true"}, Args: []string{"--hold"}, Within: 5 * time.Second}
+			want := "nothing was summarised: not finished within 5s: the job is pending (JobHeldUser)"
 			if cause == "interrupted" {
 				o.Within, want = time.Minute, "context canceled"
 				time.AfterFunc(time.Second, cancel)
