@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain/judge"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
@@ -119,10 +118,8 @@ func checkIdentities(t testing.TB, r *result.Report) {
 		if f.FirstStep > f.LastStep || f.LastStep >= len(r.Steps) || len(f.Ranks) != len(f.Names) || f.Severity == "" || f.ID == "" || report.Words(f.Title) == "" {
 			t.Errorf("inconsistent finding: %+v", f)
 		}
-		if i := slices.IndexFunc(judge.Finds, func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }); i < 0 {
-			t.Errorf("finding %s is not in judge.Finds", f.ID)
-		} else if kind := kindOf(judge.Finds[i]); f.Kind != kind {
-			t.Errorf("finding %s: got kind %s, want %s as in docs/formats/analysis.md", f.ID, f.Kind, kind)
+		if kind := result.KindOf(f.Kind); !slices.ContainsFunc(kind.IDs, func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }) {
+			t.Errorf("finding %s is not in the table of kinds as one of kind %q", f.ID, f.Kind)
 		}
 		if f.CostNSPerStep < 0 {
 			t.Errorf("finding with a negative cost: %+v", f)
@@ -146,19 +143,6 @@ func checkIdentities(t testing.TB, r *result.Report) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Errorf("json.Marshal of the report: %v", err) // fails for NaN and Inf
 	}
-}
-
-// kindOf returns the kind of a finding by the beginning of its ID, as defined in docs/formats/analysis.md.
-func kindOf(begin string) string {
-	switch {
-	case begin == "cores", begin == "imbalance":
-		return result.Straggler
-	case begin == "comm_latency":
-		return result.CommBound
-	case strings.HasPrefix(begin, "data-"):
-		return result.Data
-	}
-	return begin
 }
 
 // brief formats one finding as a line: "rank cause first-last".

@@ -24,7 +24,7 @@ func Of(rep *result.Report) {
 		return cmp.Or(
 			result.First(leads(&x), leads(&y)),
 			cmp.Compare(level(x.Severity), level(y.Severity)),
-			cmp.Compare(sort(&x), sort(&y)),
+			cmp.Compare(class(&x), class(&y)),
 			cmp.Compare(total(rep, &y), total(rep, &x)),
 			cmp.Compare(y.CostNSPerStep, x.CostNSPerStep),
 			cmp.Compare(x.ID, y.ID))
@@ -51,23 +51,7 @@ var levels = []string{"high", "medium", "low", "info"}
 
 func level(severity string) int { return slices.Index(levels, severity) }
 
-// Groups of findings. Faults are deviations from earlier steps or from other ranks. Bounds are costs common to all
-// ranks and steps. Faults come before bounds because fixing them needs no performance engineering.
-const (
-	fault = iota
-	bound
-	lack
-)
-
-func sort(f *result.Finding) int {
-	switch f.Kind {
-	case result.HostBound, result.CommBound, result.LaunchBound:
-		return bound
-	case result.Data, result.Balanced:
-		return lack
-	}
-	return fault
-}
+func class(f *result.Finding) result.Class { return result.KindOf(f.Kind).Class }
 
 // leads reports whether the finding is a late rank that is important enough to come before bounds.
 func leads(f *result.Finding) bool {
@@ -145,14 +129,14 @@ func stepsIn(rep *result.Report, f *result.Finding) int64 {
 // verdict returns the verdict: the fault of a rank, a link or some steps, and the bound of all steps. If there is
 // neither a fault nor a bound, the verdict states how certain their absence is.
 func verdict(rep *result.Report) fact.Fact {
-	var first [lack + 1]*result.Finding
+	var first [result.Classes]*result.Finding
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
-		if s := sort(f); first[s] == nil && (s == lack || level(f.Severity) <= level("medium")) {
+		if s := class(f); first[s] == nil && (s == result.Lack || level(f.Severity) <= level("medium")) {
 			first[s] = f
 		}
 	}
-	switch a, b, c := first[fault], first[bound], first[lack]; {
+	switch a, b, c := first[result.Fault], first[result.Bound], first[result.Lack]; {
 	case a != nil && b != nil && !leads(a) && level(b.Severity) < level(a.Severity):
 		return fact.Of("verdict_both", "one", says(rep, b), "other", says(rep, a))
 	case a != nil && b != nil && b.Kind == result.HostBound && bigger(rep, b, a):
@@ -163,7 +147,7 @@ func verdict(rep *result.Report) fact.Fact {
 		return says(rep, a)
 	case b != nil:
 		return says(rep, b)
-	case len(rep.Findings) > 0 && sort(&rep.Findings[0]) != lack:
+	case len(rep.Findings) > 0 && class(&rep.Findings[0]) != result.Lack:
 		return fact.Of("verdict_small", "what", rep.Findings[0].Title, "idle", idle(rep))
 	case c != nil:
 		return c.Title

@@ -154,3 +154,12 @@ func TestNext(t *testing.T) {
 		t.Errorf("two findings with the same cause: got advice %v and %v, want it on the first only", twice.Findings[0].Next, twice.Findings[1].Next)
 	}
 }
+
+// TestAdvice: the advice for a kind comes from one place only.
+func TestAdvice(t *testing.T) {
+	for name := range advice {
+		if k := result.KindOf(name); k.Name == "" || k.Next.Key != "" {
+			t.Errorf("%s has advice of its own and the entry %+v in the table of kinds", name, k)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 func differing(rep *result.Report, rank string) (out []*result.Finding) {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
-		if sort(f) == lack || level(f.Severity) > level("medium") || rank != "" && !slices.Contains(f.Names, rank) {
+		if class(f) == result.Lack || level(f.Severity) > level("medium") || rank != "" && !slices.Contains(f.Names, rank) {
 			continue
 		}
 		out = append(out, f)
@@ -120,25 +120,19 @@ func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	return 0, false
 }
 
-// figureOf gives, for each kind of finding, the figure of steps that shows whether the finding has changed.
-var figureOf = map[string]string{
-	result.HostBound: "host_gap", result.LaunchBound: "host_gap", result.CommBound: "exposed_comm", result.SlowLink: "exposed_comm",
-	result.Straggler: "wait", result.SlowLayer: "compute",
-}
-
 // changed returns the cause for a finding that both captures have, if its cost in B differs from its cost in A.
 func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok bool) {
 	x = result.Cause{
 		Change: result.More, Kind: b.Kind, Severity: b.Severity, Finding: b.ID, Ranks: b.Names, First: b.FirstStep, Last: b.LastStep, StepKind: b.Worth.Kind,
 		A: a.CostNSPerStep, B: b.CostNSPerStep, Next: b.Next, Guide: b.Guide, Steps: b.Steps,
 	}
-	way := 1
+	figure, way := result.KindOf(x.Kind).Figure, 1
 	if x.B < x.A {
 		x.Change, way = result.Less, -1
 	}
 	for i := range c.Steps {
 		d := &c.Steps[i]
-		if d.Figure != figureOf[x.Kind] || x.StepKind != "" && d.Kind != x.StepKind || sign(d.Verdict) != way {
+		if d.Figure != figure || x.StepKind != "" && d.Kind != x.StepKind || sign(d.Verdict) != way {
 			continue
 		}
 		if step := lasts(c, d); math.Abs(d.B-d.A) < leastEffect*step || math.Abs(float64(x.B-x.A)) < leastEffect*step {
@@ -282,7 +276,9 @@ func kernels(c *result.Comparison) {
 
 // partGuides lists the parts of steps that may be causes, with the guide for each. kernels takes precedence over
 // compute because kernels are more specific.
-var partGuides = map[string]string{"compute": slowGuide, "exposed_comm": slowGuide, "host_gap": hostGuide}
+var partGuides = map[string]string{
+	"compute": result.KindOf(result.SlowSince).Guide, "exposed_comm": result.KindOf(result.CommBound).Guide, "host_gap": result.KindOf(result.HostBound).Guide,
+}
 
 // parts adds the parts of steps that certainly changed, unless findings or kernels explain the change.
 func parts(c *result.Comparison) {

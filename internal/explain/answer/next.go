@@ -8,73 +8,65 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Guides with more details, as names of files in docs/guides.
-const (
-	lateGuide  = "late-rank"
-	hostGuide  = "host-bound"
-	spreadsDP  = "moe-and-dp"
-	slowGuide  = "slow-steps"
-	apartGuide = "disaggregation"
-)
-
 // next sets the guide of a finding, and adds recommended actions to those that its rule has already set.
 func next(rep *result.Report, f *result.Finding) {
-	do := func(todo fact.Fact) { f.Next = append(f.Next, todo) }
-	switch f.Kind {
-	case result.Straggler:
-		f.Guide = lateGuide
-		if f.Cause == result.CauseWork && (f.Reason != "" || given(f)) && !f.Starved && !f.Still {
-			f.Guide = spreadsDP
-		}
-		f.Next = append(f.Next, Late(f, rep.Recording.Stacks)...)
-	case result.UnevenAttention:
-		f.Guide = spreadsDP
-		do(fact.Of("next_spread"))
-	case result.UnevenExperts:
-		f.Guide = spreadsDP
-		do(fact.Of("next_experts"))
-	case result.SlowLink:
-		do(fact.Of("next_links"))
-		f.Guide = lateGuide
-	case result.HostBound:
-		f.Guide = hostGuide
-		launches, graphs, batch, kind := launched(rep, f)
-		switch {
-		case launches == 0:
-		case rep.Uncut():
-			do(fact.Of("next_steady"))
-		case graphs > 0:
-			do(fact.Of("next_between_graphs", "kind", rep.Said(kind)))
-		case kind == "prefill":
-			do(fact.Of("next_prefill"))
-		case rep.CPU.Launch.GraphCalls > 0:
-			do(fact.Of("next_larger_graphs", "kind", rep.Said(kind), "batch", batch))
-		default:
-			do(suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any")))
-		}
-		if f.Profilers {
-			do(fact.Of("next_lean"))
-		}
-	case result.LaunchBound:
-		if !rep.Uncut() {
-			do(suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any")))
-		}
-		f.Guide = hostGuide
-	case result.CommBound:
-		f.Guide = slowGuide
-		if len(f.Ranks) == 0 {
-			do(suits(rep, fact.Of("next_communication"), fact.Of("next_communication_any")))
-		}
-	case result.SlowSince, result.SlowStep:
-		do(fact.Of("next_since", "step", f.FirstStep))
-		f.Guide = slowGuide
-	case result.SlowLayer:
-		do(fact.Of("next_layer"))
-	case result.ColdStart:
-		f.Guide = slowGuide
-	case result.Limits:
-		f.Guide = apartGuide
+	kind := result.KindOf(f.Kind)
+	f.Guide = kind.Guide
+	todo := kind.Next
+	switch {
+	case advice[f.Kind] != nil:
+		f.Next = append(f.Next, advice[f.Kind](rep, f)...)
+	case todo.Get("step") != nil:
+		f.Next = append(f.Next, todo.With("step", f.FirstStep))
+	case todo.Key != "":
+		f.Next = append(f.Next, todo)
 	}
+	if f.Kind == result.Straggler && f.Cause == result.CauseWork && (f.Reason != "" || given(f)) && !f.Starved && !f.Still {
+		f.Guide = result.KindOf(result.UnevenAttention).Guide
+	}
+}
+
+// advice returns the recommended actions for kinds whose actions depend on the finding.
+var advice = map[string]func(*result.Report, *result.Finding) []fact.Fact{
+	result.Straggler:   func(rep *result.Report, f *result.Finding) []fact.Fact { return Late(f, rep.Recording.Stacks) },
+	result.HostBound:   hostBound,
+	result.LaunchBound: launchBound,
+	result.CommBound:   commBound,
+}
+
+func hostBound(rep *result.Report, f *result.Finding) (todo []fact.Fact) {
+	launches, graphs, batch, kind := launched(rep, f)
+	switch {
+	case launches == 0:
+	case rep.Uncut():
+		todo = append(todo, fact.Of("next_steady"))
+	case graphs > 0:
+		todo = append(todo, fact.Of("next_between_graphs", "kind", rep.Said(kind)))
+	case kind == "prefill":
+		todo = append(todo, fact.Of("next_prefill"))
+	case rep.CPU.Launch.GraphCalls > 0:
+		todo = append(todo, fact.Of("next_larger_graphs", "kind", rep.Said(kind), "batch", batch))
+	default:
+		todo = append(todo, suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any")))
+	}
+	if f.Profilers {
+		todo = append(todo, fact.Of("next_lean"))
+	}
+	return todo
+}
+
+func launchBound(rep *result.Report, _ *result.Finding) []fact.Fact {
+	if rep.Uncut() {
+		return nil
+	}
+	return []fact.Fact{suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any"))}
+}
+
+func commBound(rep *result.Report, f *result.Finding) []fact.Fact {
+	if len(f.Ranks) > 0 {
+		return nil
+	}
+	return []fact.Fact{suits(rep, fact.Of("next_communication"), fact.Of("next_communication_any"))}
 }
 
 // forDevices replaces the advice that applies only to GPUs if the report is about software devices.

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced}}
+var balancedRules = []rule{{[]string{result.Balanced, result.Data}, balanced}}
 
 // balanced returns the finding that no rank is late, and the measure by which this was found.
 func balanced(c *capture) []result.Finding {
@@ -53,7 +53,7 @@ func balanced(c *capture) []result.Finding {
 	if c.partial() {
 		which = fact.Of("no_recorded_rank")
 	}
-	f := whole(result.Balanced, "info", result.Balanced,
+	f := whole(result.Balanced, "", result.Balanced,
 		fact.Of("balanced", "which", which, "share", lateShare, "ns", lateFloor, "steps", leastSteps),
 		proof("ns", float64(worst.Caused), float64(lateLimit(c.Aligned, c.Steps-1)),
 			fact.Of("compared", "n", collectives, "ranks", compared, "worst", worst.Name, "ns", worst.Caused)))

@@ -113,7 +113,7 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 	slices.SortStableFunc(ranks, func(x, y coldStep) int { return cmp.Compare(y.cost, x.cost) })
 	worst := ranks[0]
 	f := result.Finding{
-		Kind: result.ColdStart, Severity: "low", Cause: result.CauseHost, FirstStep: n, LastStep: n, Passing: true,
+		Kind: result.ColdStart, Cause: result.CauseHost, FirstStep: n, LastStep: n, Passing: true,
 		CostNSPerStep: worst.cost, ID: id(result.ColdStart, n),
 	}
 	switch share := float64(worst.cost) / period; {

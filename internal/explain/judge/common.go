@@ -51,7 +51,7 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 	}
 	late := part((*result.Idle).Late)
 	busy := usual(steps, func(t *stepTime) float64 { return metric.Share(t.Busy(), t.due()) })
-	f := whole(result.HostBound, "medium", id(result.HostBound, kind),
+	f := whole(result.HostBound, "", id(result.HostBound, kind),
 		fact.Of("host_bound", "kind", c.rep.Said(kind), "idle", share, "busy", busy),
 		proof("ns", float64(late), 0, fact.Of("idle_by", "host", part(func(i *result.Idle) int64 { return i.Host }),
 			"sync", part(func(i *result.Idle) int64 { return i.Sync }), "launch", part(func(i *result.Idle) int64 { return i.Launch }))))
@@ -97,7 +97,7 @@ func commBound(c *capture, kind string, steps []stepTime, share float64) result.
 		return int64(usual(steps, func(t *stepTime) float64 { return t.mean(of(t)) }))
 	}
 	move := part((*stepTime).moved)
-	f := whole(result.CommBound, "medium", id(result.CommBound, kind),
+	f := whole(result.CommBound, "", id(result.CommBound, kind),
 		fact.Of("comm_bound", "kind", c.rep.Said(kind), "share", share, "counted", counted),
 		proof("ns", float64(move), 0, fact.Of("exposed", "exposed", part(func(t *stepTime) int64 { return t.ExposedComm }),
 			"wait", part(func(t *stepTime) int64 { return t.ExposedWait }), "hidden", part(func(t *stepTime) int64 { return t.HiddenComm }))))
@@ -123,7 +123,7 @@ func launchBound(c *capture) []result.Finding {
 	if l.Calls == 0 || metric.Share(l.Shorter, l.Calls) <= 0.5 || all == nil || lateShareOf(c.stepTimes("all")) <= hostShare {
 		return nil
 	}
-	f := whole(result.LaunchBound, "low", result.LaunchBound, fact.Of("launch_bound", "share", metric.Share(l.Shorter, l.Calls)),
+	f := whole(result.LaunchBound, "", result.LaunchBound, fact.Of("launch_bound", "share", metric.Share(l.Shorter, l.Calls)),
 		proof("count", float64(l.Shorter), float64(l.Calls), fact.Of("launches", "calls", l.Calls, "median", l.Median, "shorter", l.ShorterTime)))
 	// The median excludes single calls that blocked, which graphs would not save.
 	f.Cause, f.CostNSPerStep = result.CauseHost, min(l.ShorterTime, int64(l.Shorter)*l.Median)/int64(max(1, all.Steps))

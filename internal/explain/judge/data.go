@@ -14,10 +14,7 @@ import (
 )
 
 // dataRules report gaps in the capture.
-var dataRules = []rule{{[]string{
-	"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
-	"data-classes", "data-first", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost", "data-captured",
-}, dataFindings}}
+var dataRules = []rule{{[]string{result.Data}, dataFindings}}
 
 // lostShare is the share of GPU work or time above which missing information is reported.
 const lostShare = 0.05

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,20 +26,17 @@ type capture struct {
 // rule produces findings. Titles and evidence of findings are facts, which hold only figures and names. The wording is
 // in package report.
 type rule struct {
-	finds []string // prefixes of the IDs of its findings
+	kinds []string // kinds of its findings
 	find  func(c *capture) []result.Finding
 }
 
 // rules holds all rules. Later rules see the findings of earlier rules.
 var rules = slices.Concat(lateRules, unevenRules, commonRules, coldRules, slowRules, stageRules, layerRules, dataRules, balancedRules)
 
-// Finds lists the prefixes of the IDs of all findings. Each prefix has a wording in package report and a line in
-// docs/metrics.md.
-var Finds = finds()
-
-func finds() (all []string) {
+// Kinds returns the kinds of the findings of all rules.
+func Kinds() (all []string) {
 	for _, r := range rules {
-		all = append(all, r.finds...)
+		all = append(all, r.kinds...)
 	}
 	return append(all, result.Limits)
 }
@@ -50,6 +48,10 @@ func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, host
 	c := &capture{Aligned: a, blames: blames, layers: layers, hostOps: hostOps, rep: rep}
 	for _, r := range rules {
 		c.found = append(c.found, r.find(c)...)
+	}
+	for i := range c.found {
+		f := &c.found[i]
+		f.Severity = cmp.Or(f.Severity, result.KindOf(f.Kind).Severity)
 	}
 	c.profilers()
 	for i := range c.found {

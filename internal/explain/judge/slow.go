@@ -172,7 +172,7 @@ func slowSteps(c *capture) (out []result.Finding) {
 			continue
 		}
 		f := result.Finding{
-			Kind: result.SlowStep, Severity: "low", FirstStep: s.Step, LastStep: s.Step, Passing: true, CostNSPerStep: int64(excess),
+			Kind: result.SlowStep, FirstStep: s.Step, LastStep: s.Step, Passing: true, CostNSPerStep: int64(excess),
 			ID: id(result.SlowStep, s.Step),
 		}
 		var blame fact.Fact
@@ -234,7 +234,7 @@ func slower(c *capture) (out []result.Finding) {
 			continue
 		}
 		f := result.Finding{
-			Kind: result.SlowSince, Severity: "medium", FirstStep: first, LastStep: steps[len(steps)-1],
+			Kind: result.SlowSince, FirstStep: first, LastStep: steps[len(steps)-1],
 			CostNSPerStep: int64(is - was), ID: id(result.SlowSince, k.Kind, first),
 			Title: fact.Of("slow_since", "kind", c.rep.Said(k.Kind.String()), "more", is/was-1, "which", which, "first", first,
 				"why", or(grew(c.Aligned, c.rep.Steps, c.hostOps, steps[s:], steps[:s], is-was, lacking), fact.Of("no_part_of_them"))),

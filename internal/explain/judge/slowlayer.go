@@ -100,7 +100,7 @@ func slowLayerFinding(c *capture, s *slowLayer) result.Finding {
 	l := &a.Marks.Layers[s.layer]
 	name, kind := fmt.Sprintf("%s.%d", l.Stack, l.N), prep.KindName(s.kind)
 	cost := s.ns - s.like
-	f := whole(result.SlowLayer, "low", id(result.SlowLayer, name, kind), fact.Fact{},
+	f := whole(result.SlowLayer, "", id(result.SlowLayer, name, kind), fact.Fact{},
 		proof("ns", s.ns, s.like, fact.Of("layer_time", "mine", s.ns, "like", s.like, "layers", s.peers, "steps", s.steps)))
 	f.CostNSPerStep = int64(cost)
 	if cost > layerHigh*float64(a.KindPeriods[s.kind]) {

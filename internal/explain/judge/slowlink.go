@@ -67,13 +67,13 @@ func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
 // like a transfer.
 func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float64) result.Finding {
 	f := result.Finding{
-		Kind: result.SlowLink, Cause: result.CauseCommunication, Severity: "medium", FirstStep: n, LastStep: last,
+		Kind: result.SlowLink, Cause: result.CauseCommunication, FirstStep: n, LastStep: last,
 		CostNSPerStep: int64(is - was), ID: id(result.SlowLink, kind, n),
 		Title:    fact.Of("slow_link", "first", n, "is", is, "kind", c.rep.Said(kind), "was", was),
 		Evidence: []result.Evidence{proof("ns", is, was, fact.Of("transfers_before", "is", is, "was", was))},
 	}
 	if lacksRanks(c.Aligned, d.Domain, c.rep) {
-		f.Kind, f.Cause, f.ID = result.Data, "", id("data-slow", kind, n)
+		f.Kind, f.Cause, f.Severity, f.ID = result.Data, "", "medium", id("data-slow", kind, n)
 		f.Title = fact.Of("data-slow", "first", n, "is", is, "kind", c.rep.Said(kind), "was", was)
 	}
 	for _, r := range d.Ranks {

@@ -9,7 +9,7 @@ import (
 // stageRules find stages of a diffusion pipeline that take longer on the device of one rank than on other ranks. If no
 // collective follows such a stage, as when every rank decodes the picture, no rank waits, and the rules for late ranks
 // find nothing.
-var stageRules = []rule{{[]string{"slow_stage"}, slowStages}}
+var stageRules = []rule{{[]string{result.SlowStage}, slowStages}}
 
 const (
 	stageFactor = 1.5  // multiple of the median of the other ranks
@@ -40,7 +40,7 @@ func slowStages(c *capture) (out []result.Finding) {
 			continue
 		}
 		name := c.Ranks[row.Rank].Label
-		f := whole("slow_stage", "medium", id("slow_stage", name, row.Stage),
+		f := whole(result.SlowStage, "", id(result.SlowStage, name, row.Stage),
 			fact.Of("slow_stage", "rank", name, "stage", row.Stage, "more", mine-like),
 			proof("ns", float64(mine), float64(like), fact.Of("stage_work", "mine", mine, "like", like)))
 		f.Ranks = []int{row.Rank}

@@ -40,7 +40,7 @@ const (
 	stayingSteps = 3
 )
 
-var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", "imbalance", result.SlowLink, "data-slow"}, func(c *capture) (out []result.Finding) {
+var lateRules = []rule{{[]string{result.Straggler, result.CommBound, result.SlowLink, result.Data}, func(c *capture) (out []result.Finding) {
 	for _, d := range c.blames {
 		of := stragglers(c.Aligned, d)
 		of = append(of, lateHosts(c.Aligned, d, of)...)

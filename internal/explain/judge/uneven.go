@@ -57,7 +57,7 @@ func unbalanced(c *capture) (out []result.Finding) {
 			continue
 		}
 		f := result.Finding{
-			Kind: result.UnevenAttention, Severity: "low", Cause: result.CauseWork, FirstStep: b.Of[0], LastStep: b.Of[len(b.Of)-1],
+			Kind: result.UnevenAttention, Cause: result.CauseWork, FirstStep: b.Of[0], LastStep: b.Of[len(b.Of)-1],
 			CostNSPerStep: b.Waited, Steps: b.Of, Evidence: proofs[1:],
 		}
 		f.Title = fact.Of("attention_imbalance", "what", what, "cost", b.Waited)

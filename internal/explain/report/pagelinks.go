@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -40,13 +41,6 @@ func (p *page) find(r *result.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		x := pageFound{Finding: f, Heading: capital(columns.Clean(Words(f.Title)))}
-		row := func(text, table string, want ...string) bool {
-			href := p.row(table, want...)
-			if href != "" {
-				x.See = append(x.See, pageLink{Text: text, Href: href, Step: -1, Rank: -1})
-			}
-			return href != ""
-		}
 		for k, name := range f.Names {
 			href := ""
 			if k < 4 {
@@ -58,36 +52,12 @@ func (p *page) find(r *result.Report) {
 			x.Chips = append(x.Chips, pageLink{text, p.row("steps", "step", strconv.Itoa(f.FirstStep)), f.FirstStep, -1})
 		}
 		if p.HasMaps && len(f.Ranks) > 0 && f.FirstStep >= 0 {
-			name := "work"
-			switch f.Cause {
-			case result.CauseHost:
-				name = "host"
-			case result.CauseCommunication:
-				name = "wait"
-			}
-			x.See = append(x.See, pageLink{"the map of ranks × steps", "#at-map-" + name, f.FirstStep, f.Ranks[0]})
+			x.See = append(x.See, pageLink{"the map of ranks × steps", "#at-map-" + f.Measure(), f.FirstStep, f.Ranks[0]})
 		}
-		switch f.Kind {
-		case result.HostBound:
-			kind := kindOf(r, f)
-			_ = row("why the GPUs idle", "idle", "rank", allRanks, "kind", kind) || row("why the GPUs idle", "idle", "kind", kind) || row("why the GPUs idle", "idle")
-			for _, n := range f.Steps {
-				if row("the longest idle gap", "gaps", "step", strconv.Itoa(n)) {
-					break
-				}
+		for _, l := range result.KindOf(f.Kind).Links {
+			if href := p.link(r, f, l); href != "" {
+				x.See = append(x.See, pageLink{Text: l.Text, Href: href, Step: -1, Rank: -1})
 			}
-		case result.LaunchBound:
-			row("launches", "launches")
-		case result.CommBound, result.SlowLink:
-			_ = row("collectives", "collectives", "kind", kindOf(r, f)) || row("collectives", "collectives")
-		case result.UnevenAttention, result.UnevenExperts:
-			_ = row("how evenly it is spread", "balance", "kind", kindOf(r, f)) || row("how evenly it is spread", "balance")
-		case result.SlowLayer:
-			row("layers", "layers")
-		case result.Balanced:
-			row("ranks", "ranks")
-		case result.Data:
-			row("notes", "notes")
 		}
 		for _, e := range proofs(f) {
 			x.Evidence = append(x.Evidence, p.proof(r, &e, f))
@@ -97,6 +67,24 @@ func (p *page) find(r *result.Report) {
 		}
 		p.Findings = append(p.Findings, x)
 	}
+}
+
+// link returns the link to the row of a finding in a table, or else to the table. It returns "" if the page lacks the
+// table, or the row of a step.
+func (p *page) link(r *result.Report, f *result.Finding, l result.Link) string {
+	if l.ByStep {
+		for _, n := range f.Steps {
+			if href := p.row(l.Table, "step", strconv.Itoa(n)); href != "" {
+				return href
+			}
+		}
+		return ""
+	}
+	kind := kindOf(r, f)
+	if kind == "" {
+		return p.row(l.Table)
+	}
+	return cmp.Or(p.row(l.Table, "rank", allRanks, "kind", kind), p.row(l.Table, "kind", kind), p.row(l.Table))
 }
 
 // proof returns a piece of evidence with links to the table rows of its name, its gap and its step.

@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
-	"github.com/stepscope/stepscope/internal/explain/judge"
 )
 
 func TestWords(t *testing.T) {
@@ -154,24 +152,4 @@ func unquoted(e ast.Expr) string {
 	}
 	s, _ := strconv.Unquote(lit.Value)
 	return s
-}
-
-// TestRegistry: whatever can be found has words, and a line in docs/metrics.md.
-func TestRegistry(t *testing.T) {
-	docs, err := os.ReadFile("../../../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range judge.Finds {
-		worded := false
-		for key := range wordings {
-			worded = worded || key == f || strings.HasPrefix(key, f+".")
-		}
-		if !worded {
-			t.Errorf("%s has no words", f)
-		}
-		if !strings.Contains(string(docs), "\n- `"+f+"`") {
-			t.Errorf("docs/metrics.md has no line on %s", f)
-		}
-	}
 }

@@ -87,8 +87,7 @@ type Recording struct {
 	Matters bool      `json:"-"` // there are findings about hosts, which recording affects
 }
 
-// Kinds of findings that are used outside the rules that find them. All other kinds occur only in package judge, at the
-// beginning of IDs of findings.
+// Names of the kinds of findings.
 const (
 	Straggler       = "straggler"           // one rank makes the other ranks wait
 	SlowLink        = "slow_link"           // transfers became slower for all ranks of a group
@@ -100,6 +99,7 @@ const (
 	ColdStart       = "cold_start"          // a host did one-time initialisation in a step
 	UnevenAttention = "attention_imbalance" // attention is spread unevenly over data-parallel ranks
 	UnevenExperts   = "expert_imbalance"    // expert work is spread unevenly over the ranks that share the experts
+	SlowStage       = "slow_stage"          // the work of a stage takes longer on one rank
 	SlowLayer       = "slow_layer"          // a layer takes longer than other layers with the same modules
 	Balanced        = "balanced"            // no rank is late
 	Data            = "data"                // the capture lacks data on which figures depend

@@ -99,9 +99,9 @@ var kinds = []string{"prefill", "decode", "mixed", "denoising", "other"}
 
 // LimitNames returns the figures that limits may name: figures of all steps, and figures of the steps of one kind.
 func LimitNames() (names []string) {
-	names = append(names, figureNames[:]...)
+	names = append(names, FigureNames[:]...)
 	for _, kind := range kinds {
-		for _, f := range figureNames {
+		for _, f := range FigureNames {
 			names = append(names, kind+"."+f)
 		}
 	}
@@ -138,7 +138,7 @@ func hold(c *result.Comparison, l gate.Limit) {
 func stepDiffs(a, b *Sample) (out []result.StepDiff) {
 	for k := range eitherKey(a.steps, b.steps) {
 		fa, fb := cmp.Or(a.steps[k], &figures{}), cmp.Or(b.steps[k], &figures{})
-		for f, name := range figureNames {
+		for f, name := range FigureNames {
 			out = append(out, result.StepDiff{Kind: k.kind, Mode: k.mode, Batch: k.batch, Figure: name, Change: change(fa[f], fb[f])})
 		}
 	}

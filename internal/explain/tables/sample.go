@@ -39,7 +39,8 @@ type bucket struct {
 // figures holds the samples of each figure, one value per step.
 type figures [6][]float64
 
-var figureNames = [6]string{"step", "compute", "exposed_comm", "wait", "idle", "host_gap"}
+// FigureNames holds the names of the figures of steps that are compared.
+var FigureNames = [6]string{"step", "compute", "exposed_comm", "wait", "idle", "host_gap"}
 
 type kernelKey struct {
 	bucket

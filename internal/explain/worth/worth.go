@@ -32,10 +32,10 @@ type Domain struct {
 	Base     []int64 // length of each step in a replay without changes; 0: not compared
 	Recorded []int64
 
-	bounds   map[string]func() replay.Change // per kind of finding, the removal of all time that it covers
-	causes   []*taken                        // removals of the causes of all findings
-	together replay.Change                   // removal of the causes of all findings at once
-	ideal    []int64                         // length of each step without any of the causes
+	bounds   map[result.Removal]func() replay.Change
+	causes   []*taken      // removals of the causes of all findings
+	together replay.Change // removal of the causes of all findings at once
+	ideal    []int64       // length of each step without any of the causes
 }
 
 // Window is a capture, with the means to replay it.
@@ -55,7 +55,7 @@ func New(a *match.Aligned) *Window {
 	for _, d := range a.Domains {
 		g := replay.New(d)
 		x := &Domain{Domain: d, Graph: g, Recorded: g.Times(g.Recorded()), Base: g.Times(g.Run(nil))}
-		x.bounds = map[string]func() replay.Change{result.HostBound: x.without(replay.Host), result.CommBound: x.without(replay.Leave)}
+		x.bounds = map[result.Removal]func() replay.Change{result.RemoveHost: x.without(replay.Host), result.RemoveTransfers: x.without(replay.Leave)}
 		for i, was := range x.Recorded {
 			if was > 0 {
 				part := float64(x.Base[i]-was) / float64(was)
@@ -145,7 +145,7 @@ func (w *Window) take(f *result.Finding) *taken {
 		}
 		t := &taken{domain: d, steps: b.Steps, atMost: atMost}
 		if atMost {
-			t.change = d.bounds[f.Kind]()
+			t.change = d.bounds[result.KindOf(f.Kind).Removal]()
 		} else if work := sharedOut(f); work != "" {
 			if t.change, ok = d.evened(w.Aligned, work, b.Steps); !ok {
 				continue
@@ -194,23 +194,22 @@ func (d *Domain) blame(a *match.Aligned, f *result.Finding) (b replay.Blame, atM
 	if len(b.Steps) == 0 {
 		return b, false, false
 	}
-	switch f.Kind {
-	case result.Straggler:
+	switch result.KindOf(f.Kind).Removal {
+	case result.RemoveLateness:
 		why, known := byCause[f.Cause]
 		b.Why = why
 		return b, false, known && len(b.Ranks) > 0 && !f.Starved
-	case result.SlowLink:
+	case result.RemoveTransfer:
 		before()
 		b.Why = replay.ByTransfer
 		return b, false, len(b.Ranks) > 0 && len(b.Like) > 0
-	case result.SlowSince:
+	case result.RemoveChange:
 		before()
 		b.Steps = slices.DeleteFunc(b.Steps, func(s int) bool { return a.Likes[s] != a.Likes[b.Steps[0]] })
 		return b, false, len(b.Ranks) > 0 && len(b.Like) > 0
-	case result.UnevenAttention, result.UnevenExperts:
+	case result.RemoveImbalance:
 		return b, false, len(b.Ranks) > 0
-	}
-	if _, bound := d.bounds[f.Kind]; bound {
+	case result.RemoveHost, result.RemoveTransfers:
 		return b, true, len(d.Ranks) == len(a.Ranks)
 	}
 	return b, false, false

@@ -33,10 +33,8 @@ var Measures = []Measure{
 // Telling returns the measure that shows the worst late rank of a capture most clearly.
 func Telling(rep *result.Report) string {
 	for i := range rep.Findings {
-		if f := &rep.Findings[i]; f.Kind == result.Straggler && f.Cause == result.CauseHost {
-			return "host"
-		} else if f.Kind == result.Straggler {
-			break
+		if f := &rep.Findings[i]; f.Kind == result.Straggler {
+			return f.Measure()
 		}
 	}
 	return "work"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -406,6 +407,12 @@ func TestTelling(t *testing.T) {
 	for capture, want := range map[string]string{"compute_skew": "work", "graphs": "work", "balanced": "host"} {
 		if got := open(t, capture).Head().Measure; got != want {
 			t.Errorf("%s begins with %s, want %s", capture, got, want)
+		}
+	}
+	for _, cause := range []string{result.CauseWork, result.CauseDevice, result.CauseHost, result.CauseCommunication, result.CauseUnknown, ""} {
+		id := (&result.Finding{Cause: cause}).Measure()
+		if !slices.ContainsFunc(Measures, func(m Measure) bool { return m.ID == id }) {
+			t.Errorf("the map has no measure %s for the cause %q", id, cause)
 		}
 	}
 }
