@@ -204,7 +204,7 @@ var arrows = []struct {
 		"internal/explain/kernel", "internal/explain/result", "internal/explain/waits",
 		"internal/tracefile/read/nsysdb", "trace",
 	}},
-	{"internal/explain/dumps", []string{"internal/api", "internal/base/metric"}},
+	{"internal/explain/dumps", []string{"internal/api", "internal/base/metric", "internal/explain/result"}},
 	{"internal/explain/waits", []string{
 		"bench", "internal/api", "internal/base/metric", "internal/explain/fact", "internal/explain/result", "trace",
 	}},
@@ -325,7 +325,7 @@ var arrows = []struct {
 	}},
 	{"internal/explain/kernel", nil},
 	{"internal/explain/layers", nil},
-	{"internal/explain/result", []string{"internal/explain/fact", "trace"}},
+	{"internal/explain/result", []string{"internal/base/metric", "internal/explain/fact", "trace"}},
 	{"internal/explain/fact", nil},
 	{"internal/tracefile/clock", nil},
 	{"internal/testing/slurmtest", []string{"internal/job/slurm"}},

@@ -108,6 +108,19 @@ func (c *compareCmd) check() (err error) {
 	return err
 }
 
+// noCaptures rejects flags that apply only to captures.
+func (c *compareCmd) noCaptures(these string) error {
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}} {
+		if f.on {
+			return usagef("%s is for captures, and these are %s", f.name, these)
+		}
+	}
+	return nil
+}
+
 // captures compares the captures that c.A and c.B name.
 func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, error) {
 	if err := c.limits.Check(explain.LimitNames()); err != nil {

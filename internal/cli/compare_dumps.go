@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/explain/dumps"
@@ -111,29 +110,12 @@ func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 
 // compareDumps compares the performance dumps of each side with those of the first side, and applies --fail-on.
 func (c *compareCmd) compareDumps(e *env, sides []dumps.Side) error {
-	for _, f := range []struct {
-		on   bool
-		name string
-	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}, {c.HTML != "", "--html"}} {
-		if f.on {
-			return usagef("%s is for captures, and these are performance dumps", f.name)
-		}
+	if err := c.noCaptures("performance dumps"); err != nil {
+		return err
 	}
 	if named := c.limits.Named(); len(named) > 0 {
 		return usagef("--fail-on %s: performance dumps have one limit for all times, such as 5%%", named[0])
 	}
 	result := dumps.Compare(sides, c.limits.Any())
-	var err error
-	switch {
-	case c.JSON:
-		err = e.printJSON(result)
-	case c.Markdown:
-		err = report.DumpsMarkdown(e.stdout, result, time.Now())
-	default:
-		err = report.DumpsText(e.stdout, result, c.tables(e))
-	}
-	if err == nil && len(result.Worse) > 0 {
-		return errRegression
-	}
-	return err
+	return c.show(e, result, func(o report.Options) *report.Comparison { return report.DumpsCompared(result, o) }, false)
 }

@@ -75,15 +75,7 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	case a.Batched() != b.Batched() || a.Batched() && a.Manifest().Tool != b.Manifest().Tool:
 		return nil, nil, usagef("%s is a run of %s and %s one of %s, which measure different things: give two of a kind", c.A, a.Manifest().Tool, c.B, b.Manifest().Tool)
 	}
-	for _, f := range []struct {
-		on   bool
-		name string
-	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}} {
-		if f.on {
-			return nil, nil, usagef("%s is for captures, and these are benchmark runs", f.name)
-		}
-	}
-	return a, b, nil
+	return a, b, c.noCaptures("benchmark runs")
 }
 
 // runsCompared is the JSON form of a comparison of runs. It includes a comparison of captures if both runs have

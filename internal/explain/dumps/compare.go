@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // Side is one side of a comparison: one or more dumps of one build.
@@ -78,16 +79,9 @@ type Value struct {
 	Verdict string  `json:"verdict"` // judged by the test or, if Tested is false, by SGLang's thresholds
 }
 
-// Values of Status and Verdict.
-const (
-	Slower   = "slower"
-	Faster   = "faster"
-	Neutral  = "neutral"   // the change is below SGLang's thresholds
-	Same     = "same"      // the whole confidence interval lies within ±5 %
-	NotClear = "not clear" // chance could explain the observed difference, or hide a real one
-	Appeared = "appeared"
-	Vanished = "vanished"
-)
+// Neutral is the value of Status and Verdict if the change is below SGLang's thresholds. The other values are verdicts
+// of package result.
+const Neutral = "neutral"
 
 // SGLang's thresholds (benchmarks/compare_perf.py).
 const (
@@ -142,7 +136,7 @@ func Compare(sides []Side, failOn float64) *Comparison {
 	for side := range sides {
 		c.Causes[side] = c.causes(side)
 	}
-	judge(append(pointers(c.Stages), &c.Rest), stageStatus, c.causing)
+	judge(append(pointers(c.Stages), &c.Rest), func(a, b float64) string { return limitStatus(a, b, stageShare, stageMS) }, c.causing)
 	judge(pointers(c.Steps), nil, c.causing) // SGLang has no thresholds for steps
 	c.proven()
 	c.unlike(read)
@@ -202,17 +196,12 @@ func (d *dump) rest() (float64, bool) {
 
 // stageNames returns the stage names of all sides, beginning with the names of the last side.
 func stageNames(read [][]*dump) (names []string) {
-	for _, side := range slices.Backward(read[1:]) {
-		names = appendNames(names, side)
-	}
-	return appendNames(names, read[0])
-}
-
-func appendNames(names []string, side []*dump) []string {
-	for _, d := range side {
-		for _, n := range d.names {
-			if !slices.Contains(names, n) {
-				names = append(names, n)
+	for _, side := range slices.Backward(read) {
+		for _, d := range side {
+			for _, n := range d.names {
+				if !slices.Contains(names, n) {
+					names = append(names, n)
+				}
 			}
 		}
 	}
@@ -288,7 +277,7 @@ func judge(rows []*Row, status func(a, b float64) string, causing func(r *Row, s
 // causing reports whether a row accounts for a large part of a proven change of the total time.
 func (c *Comparison) causing(r *Row, side int) bool {
 	whole := &c.E2E.Values[side]
-	if !whole.Tested || whole.Verdict != Slower && whole.Verdict != Faster {
+	if !whole.Tested || whole.Verdict != result.Slower && whole.Verdict != result.Faster {
 		return false
 	}
 	return slices.ContainsFunc(c.Causes[side], func(k Cause) bool {
@@ -301,21 +290,13 @@ func (v *Value) verdict(baseN int) string {
 	case v.N == 0 && baseN == 0:
 		return ""
 	case baseN == 0:
-		return Appeared
+		return result.Appeared
 	case v.N == 0:
-		return Vanished
+		return result.Vanished
 	case !v.Tested:
 		return v.Status
 	}
-	switch differs, same := metric.Differs(v.Lo, v.Hi, v.PAdj); {
-	case same:
-		return Same
-	case !differs:
-		return NotClear
-	case v.Change > 0:
-		return Slower
-	}
-	return Faster
+	return result.Verdict(v.Change, v.Lo, v.Hi, v.PAdj)
 }
 
 // wholeStatus applies SGLang's threshold for whole generations.
@@ -326,24 +307,21 @@ func wholeStatus(a, b float64) string {
 	}
 	switch {
 	case percent < -wholePercent:
-		return Faster
+		return result.Faster
 	case percent > wholePercent:
-		return Slower
+		return result.Slower
 	}
 	return Neutral
 }
-
-// stageStatus applies SGLang's thresholds for stages.
-func stageStatus(a, b float64) string { return limitStatus(a, b, stageShare, stageMS) }
 
 // limitStatus compares two times. The times differ if the change exceeds both the given share and the given number of
 // ms.
 func limitStatus(a, b, share, ms float64) string {
 	switch {
 	case b > max(a*(1+share), a+ms):
-		return Slower
+		return result.Slower
 	case b < min(a*(1-share), a-ms):
-		return Faster
+		return result.Faster
 	}
 	return Neutral
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/explain/dumps"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // generation returns the dump of a generation with the given times of denoising steps and decoding, in ms.
@@ -54,11 +55,11 @@ func TestSameBuild(t *testing.T) {
 	for range tries {
 		make := func() *api.PerfDump { return noisy(r, 12, nil) }
 		c := dumps.Compare([]dumps.Side{side("a", 6, make), side("b", 6, make)}, 0.02)
-		if v := c.E2E.Values[1]; v.Verdict == dumps.Slower || v.Verdict == dumps.Faster {
+		if v := c.E2E.Values[1]; v.Verdict == result.Slower || v.Verdict == result.Faster {
 			whole++
 		}
 		for _, row := range c.Stages {
-			if v := row.Values[1].Verdict; v == dumps.Slower || v == dumps.Faster {
+			if v := row.Values[1].Verdict; v == result.Slower || v == result.Faster {
 				stages++
 				break
 			}
@@ -81,7 +82,7 @@ func TestSlower(t *testing.T) {
 			side("decoding", 4, func() *api.PerfDump { return noisy(r, 9, func(_ []float64, d *float64) { *d *= 2 }) }),
 			side("step", 4, func() *api.PerfDump { return noisy(r, 9, func(s []float64, _ *float64) { s[3] += 400 }) }),
 		}, 0.05)
-		if v := c.E2E.Values; v[1].Verdict != dumps.Slower || v[2].Verdict != dumps.Slower || !v[1].Tested {
+		if v := c.E2E.Values; v[1].Verdict != result.Slower || v[2].Verdict != result.Slower || !v[1].Tested {
 			t.Fatalf("try %d: got totals %+v, want both sides slower and tested", i, v)
 		}
 		if k := c.Causes[1]; len(k) != 1 || k[0].Stage != "DecodingStage" || len(k[0].Steps) > 0 {
@@ -113,13 +114,13 @@ func TestThresholds(t *testing.T) {
 		worse        int
 	}{
 		{902, 922, dumps.Neutral, dumps.Neutral, 0.01, 1},
-		{902, 922.1, dumps.Slower, dumps.Neutral, 0.05, 0},
-		{902, 881.9, dumps.Faster, dumps.Neutral, 0.05, 0},
-		{902, 1022, dumps.Slower, dumps.Neutral, 0.05, 1},
-		{902, 1022.1, dumps.Slower, dumps.Slower, 0.05, 2},
-		{902, 781.9, dumps.Faster, dumps.Faster, 0.05, 0},
-		{9902, 10892, dumps.Slower, dumps.Neutral, 0.05, 2},
-		{9902, 10893, dumps.Slower, dumps.Slower, 0.2, 0},
+		{902, 922.1, result.Slower, dumps.Neutral, 0.05, 0},
+		{902, 881.9, result.Faster, dumps.Neutral, 0.05, 0},
+		{902, 1022, result.Slower, dumps.Neutral, 0.05, 1},
+		{902, 1022.1, result.Slower, result.Slower, 0.05, 2},
+		{902, 781.9, result.Faster, result.Faster, 0.05, 0},
+		{9902, 10892, result.Slower, dumps.Neutral, 0.05, 2},
+		{9902, 10893, result.Slower, result.Slower, 0.2, 0},
 		{0, 0, dumps.Neutral, dumps.Neutral, 0.05, 0},
 	} {
 		single := func(ms float64) dumps.Side {

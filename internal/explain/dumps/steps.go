@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // SlowStep is a denoising step that took much longer than the other steps of one side. The same step was not slow on
@@ -53,29 +54,25 @@ func (c *Comparison) steps(read [][]*dump) {
 			most = max(most, len(d.steps))
 		}
 	}
-	if most == 0 {
-		return
-	}
-	at := func(i int) func(d *dump) (float64, bool) {
-		return func(d *dump) (float64, bool) {
+	for i := range most {
+		name := fmt.Sprintf("step %d", i)
+		switch i {
+		case 0:
+			name = FirstStep
+		case 1:
+			c.Steps = append(c.Steps, row(OtherSteps, -1, read, func(d *dump) (float64, bool) {
+				if len(d.steps) < 2 {
+					return 0, false
+				}
+				return metric.Median(d.steps[1:]), true
+			}))
+		}
+		c.Steps = append(c.Steps, row(name, i, read, func(d *dump) (float64, bool) {
 			if i >= len(d.steps) {
 				return 0, false
 			}
 			return d.steps[i], true
-		}
-	}
-	c.Steps = append(c.Steps, row(FirstStep, 0, read, at(0)))
-	if most == 1 {
-		return
-	}
-	c.Steps = append(c.Steps, row(OtherSteps, -1, read, func(d *dump) (float64, bool) {
-		if len(d.steps) < 2 {
-			return 0, false
-		}
-		return metric.Median(d.steps[1:]), true
-	}))
-	for i := 1; i < most; i++ {
-		c.Steps = append(c.Steps, row(fmt.Sprintf("step %d", i), i, read, at(i)))
+		}))
 	}
 }
 
@@ -152,7 +149,7 @@ func (c *Comparison) proven() {
 		c.Causes[side] = slices.DeleteFunc(c.Causes[side], func(k Cause) bool {
 			return slices.ContainsFunc(append(pointers(c.Stages), &c.Rest), func(r *Row) bool {
 				v := &r.Values[side]
-				return r.Name == k.Stage && v.Tested && (v.Verdict == NotClear || v.Verdict == Same)
+				return r.Name == k.Stage && v.Tested && (v.Verdict == result.NotClear || v.Verdict == result.Same)
 			})
 		})
 	}

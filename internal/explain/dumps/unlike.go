@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // Unlike is a difference between the requests of the sides. It means that the times are for different work.
@@ -141,19 +142,17 @@ func (c *Comparison) regressions() {
 	if c.Limit <= 0 {
 		return
 	}
-	look := func(r *Row, leastMS float64) {
+	leastMS := 0.0
+	for _, r := range append([]*Row{&c.E2E}, pointers(c.Stages)...) {
 		for side := 1; side < len(r.Values); side++ {
 			base, v := &r.Values[0], &r.Values[side]
 			switch {
-			case base.N == 0 || v.N == 0 || limitStatus(base.MS, v.MS, c.Limit, 0) != Slower:
-			case v.Tested && v.Verdict != Slower, !v.Tested && v.Diff <= leastMS:
+			case base.N == 0 || v.N == 0 || limitStatus(base.MS, v.MS, c.Limit, 0) != result.Slower:
+			case v.Tested && v.Verdict != result.Slower, !v.Tested && v.Diff <= leastMS:
 			default:
 				c.Worse = append(c.Worse, Regression{r.Name, side, v.Change, v.Tested})
 			}
 		}
-	}
-	look(&c.E2E, 0)
-	for i := range c.Stages {
-		look(&c.Stages[i], stageMS)
+		leastMS = stageMS // for all rows after E2E
 	}
 }

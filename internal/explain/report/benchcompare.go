@@ -13,7 +13,7 @@ import (
 
 // BenchCompared returns a comparison of two loads, or of batches.
 func BenchCompared(c *bench.Comparison, o Options) *Comparison {
-	v := &Comparison{title: "Comparison of benchmarks", sides: [2]string{benchSide(&c.A), benchSide(&c.B)}, verdict: stopped(columns.Clean(c.Verdict))}
+	v := &Comparison{title: "Comparison of benchmarks", sides: []string{benchSide(&c.A), benchSide(&c.B)}, verdict: stopped(columns.Clean(c.Verdict))}
 	clean := func(list []string) (out []string) {
 		for _, s := range list {
 			out = append(out, columns.Clean(s))

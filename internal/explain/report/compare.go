@@ -14,11 +14,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Comparison is a comparison of captures, loads or batches, independent of its output format.
+// Comparison is a comparison of captures, loads, batches or performance dumps, independent of its output format.
 type Comparison struct {
 	title     string
-	sides     [2]string
-	verdict   string
+	sides     []string // the base first
+	verdict   string   // one line per side after A, except in comparisons of two sides
 	unlike    []string // differences between the workloads, the most important first
 	gate      string   // the result of --fail-on; "" without that flag
 	failed    bool     // --fail-on found a regression
@@ -28,7 +28,8 @@ type Comparison struct {
 	tables    []*table
 	notes     []string
 	doubts    []string
-	captures  *Comparison // comparison of the captures of the compared runs
+	captures  *Comparison           // comparison of the captures of the compared runs
+	sglang    func(io.Writer) error // writes SGLang's Markdown instead of this one; nil: there is none
 }
 
 // comparedCause is a cause of a change, as text.
@@ -43,7 +44,7 @@ type comparedCause struct {
 
 // Compared returns a comparison of captures. o limits the tables of the comparison.
 func Compared(c *result.Comparison, o Options) *Comparison {
-	v := &Comparison{title: "Comparison of captures", sides: [2]string{sideText(c.A), sideText(c.B)}, verdict: sentence(c.Verdict)}
+	v := &Comparison{title: "Comparison of captures", sides: []string{sideText(c.A), sideText(c.B)}, verdict: sentence(c.Verdict)}
 	words := func(facts []fact.Fact) (out []string) {
 		for _, f := range facts {
 			out = append(out, columns.Clean(Words(f)))
@@ -214,12 +215,15 @@ func (v *Comparison) text(b *strings.Builder, o Options) {
 	for _, d := range v.doubts {
 		say("", d, warn)
 	}
-	say("A ", v.sides[0], nil)
-	say("B ", v.sides[1], nil)
+	for i, s := range v.sides {
+		say(sideLetter(i)+" ", s, nil)
+	}
 	for _, u := range v.unlike {
 		say("mismatch: ", u, warn)
 	}
-	say("", v.verdict, p.bold)
+	for line := range strings.SplitSeq(v.verdict, "\n") {
+		say("", line, p.bold)
+	}
 	if v.gate != "" {
 		b.WriteByte('\n')
 		say("", v.gate, p.bold)
@@ -298,6 +302,9 @@ func (v *Comparison) causesText(b *strings.Builder, say func(lead, s string, as 
 
 // Markdown writes the comparison for a merge request.
 func (v *Comparison) Markdown(w io.Writer) error {
+	if v.sglang != nil {
+		return v.sglang(w)
+	}
 	var b strings.Builder
 	v.markdown(&b)
 	if v.captures != nil {
@@ -310,8 +317,11 @@ func (v *Comparison) Markdown(w io.Writer) error {
 
 func (v *Comparison) markdown(b *strings.Builder) {
 	write := lines(b)
-	write("A: ", escapeMarkdown(v.sides[0]), "  ")
-	write("B: ", escapeMarkdown(v.sides[1]))
+	var sides []string
+	for i, s := range v.sides {
+		sides = append(sides, sideLetter(i)+": "+escapeMarkdown(s))
+	}
+	write(strings.Join(sides, "  \n"))
 	for _, u := range append(slices.Clone(v.doubts), prefixed("mismatch: ", v.unlike)...) {
 		write("\n> ", escapeMarkdown(u))
 	}

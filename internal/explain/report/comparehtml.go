@@ -24,7 +24,7 @@ type comparePart struct {
 
 // ComparedPage is the content of a comparison that both the page of the comparison and the viewer show.
 type ComparedPage struct {
-	Sides   [2]string   `json:"sides"`
+	Sides   []string    `json:"sides"`
 	Verdict string      `json:"verdict"`
 	Unlike  []string    `json:"unlike"`
 	Tables  []pageTable `json:"tables"`

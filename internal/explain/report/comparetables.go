@@ -36,7 +36,7 @@ func compareTables(c *result.Comparison, o Options) []*table {
 			continue
 		}
 		row := []cell{textCell(stepName(d)), textCell(strings.ReplaceAll(d.Figure, "_", " "))}
-		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict)...))
+		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict, durCell)...))
 	}
 	if folded > 0 {
 		steps.omit(fmt.Sprintf("%s with too few steps (%s)", metric.Count(folded), strings.Join(slices.Sorted(maps.Keys(few)), ", ")))
@@ -77,7 +77,7 @@ func compareTables(c *result.Comparison, o Options) []*table {
 			textCell(bucketName(d.Kind, d.Batch)), nameCell(short, d.Name), textCell(gridText(d.Grid)),
 			textCell(metric.PercentChange(d.Effect)), textCell(count),
 		}
-		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict)...))
+		kernels.rows = append(kernels.rows, append(row, changeCells(&d.Change, d.Verdict, durCell)...))
 	}
 	if limit > 0 && shown > limit {
 		kernels.omit(leftOut(limit, shown, ""))
@@ -124,12 +124,13 @@ func compareModules(c *result.Comparison, o Options) *table {
 	for i := range rows {
 		d := &rows[i]
 		row := []cell{textCell(bucketName(d.Kind, d.Batch)), textCell(d.Module), textCell(metric.PercentChange(d.Effect))}
-		t.rows = append(t.rows, append(row, changeCells(&d.Change, d.Verdict)...))
+		t.rows = append(t.rows, append(row, changeCells(&d.Change, d.Verdict, durCell)...))
 	}
 	return t
 }
 
-func changeCells(c *result.Change, verdict string) []cell {
+// changeCells returns the cells of A, B, the change, its interval and p-value, the samples, and the verdict.
+func changeCells(c *result.Change, verdict string, unit func(float64) cell) []cell {
 	change, interval, p := dash, dash, dash
 	if c.NA > 0 && c.NB > 0 && c.A != 0 {
 		change = metric.PercentChange(c.Change)
@@ -138,11 +139,11 @@ func changeCells(c *result.Change, verdict string) []cell {
 			p = fmt.Sprintf("%.2g", c.PAdj)
 		}
 	}
-	side := func(ns float64, n int) cell {
+	side := func(v float64, n int) cell {
 		if n == 0 {
 			return textCell(dash)
 		}
-		return durCell(ns)
+		return unit(v)
 	}
 	return []cell{
 		side(c.A, c.NA), side(c.B, c.NB), textCell(change), textCell(interval), textCell(p),

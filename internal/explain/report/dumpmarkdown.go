@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/dumps"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 // DumpsMarkdown writes a comparison in exactly the format of SGLang's compare_perf.py. Differences between the
@@ -18,7 +19,7 @@ import (
 func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	var b strings.Builder
 	write := lines(&b)
-	for _, line := range unlikeLines(c, loops(c)) {
+	for _, line := range append(prefixed("MISMATCH in ", dumpDifferences(c, loops(c))), fallbacks(c)...) {
 		write("> ", escapeMarkdown(line), "\n")
 	}
 	write("### Performance Comparison Report\n")
@@ -38,7 +39,10 @@ func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	}
 	write("- Timestamp: ", at.Format("2006-01-02T15:04:05.000000"))
 	write("</details>")
-	if t := dumpTable("stages", "Stages, medians and intervals of several dumps", append([]dumps.Row{c.E2E}, c.Stages...), nothing); len(t.cols) > 6 && len(c.Sides) == 2 {
+	rows := append([]dumps.Row{c.E2E}, c.Stages...)
+	if len(c.Sides) == 2 && slices.ContainsFunc(rows, func(r dumps.Row) bool { return r.Values[1].Tested }) {
+		t := dumpTable("Stages, medians and intervals of several dumps", c)
+		t.addRows(c, msCell, rows...)
 		markdownTable(write, t, false)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -79,8 +83,8 @@ func dumpLabel(c *dumps.Comparison, i int) string {
 
 // SGLang's status symbols for whole generations and for stages.
 var (
-	wholeSigns = map[string]string{dumps.Faster: "✅", dumps.Slower: "❌", dumps.Neutral: "⚪️"}
-	stageSigns = map[string]string{dumps.Faster: "🟢", dumps.Slower: "🔴", dumps.Neutral: "⚪️"}
+	wholeSigns = map[string]string{result.Faster: "✅", result.Slower: "❌", dumps.Neutral: "⚪️"}
+	stageSigns = map[string]string{result.Faster: "🟢", result.Slower: "🔴", dumps.Neutral: "⚪️"}
 )
 
 func dumpPair(write func(...string), c *dumps.Comparison) {
@@ -102,29 +106,26 @@ func dumpPair(write func(...string), c *dumps.Comparison) {
 }
 
 func dumpMany(write func(...string), c *dumps.Comparison) {
-	var names []string
-	for i := 1; i < len(c.Sides); i++ {
-		names = append(names, dumpLabel(c, i))
+	names, rule := "Baseline", strings.Repeat("| :--- ", len(c.Sides)+1)+"|"
+	for i := range c.Sides[1:] {
+		names += " | " + dumpLabel(c, i+1)
 	}
-	rule := "| :--- | :--- | " + strings.Repeat(":--- | ", len(names)-1) + ":--- |"
-	write("#### 1. High-level Summary")
-	write("| Metric | Baseline | ", strings.Join(names, " | "), " |")
-	write(rule)
-	line := fmt.Sprintf("| **E2E Latency** | %.2f ms |", c.E2E.Values[0].MS)
-	for _, v := range c.E2E.Values[1:] {
-		line += fmt.Sprintf(" %.2f ms (%+.1f%%) %s |", v.MS, 100*v.Change, wholeSigns[v.Status])
-	}
-	write(line)
-	write("\n")
-	write("#### 2. Stage Breakdown")
-	write("| Stage Name | Baseline | ", strings.Join(names, " | "), " |")
-	write(rule)
-	for i := range c.Stages {
-		r := &c.Stages[i]
-		line := fmt.Sprintf("| %s | %.2f |", columns.Clean(r.Name), r.Values[0].MS)
-		for _, v := range r.Values[1:] {
-			line += fmt.Sprintf(" %.2f (%+.1f%%) %s |", v.MS, 100*v.Change, stageSigns[v.Status])
+	row := func(name string, values []dumps.Value, unit string, signs map[string]string) {
+		line := fmt.Sprintf("| %s | %.2f%s |", name, values[0].MS, unit)
+		for _, v := range values[1:] {
+			line += fmt.Sprintf(" %.2f%s (%+.1f%%) %s |", v.MS, unit, 100*v.Change, signs[v.Status])
 		}
 		write(line)
+	}
+	write("#### 1. High-level Summary")
+	write("| Metric | ", names, " |")
+	write(rule)
+	row("**E2E Latency**", c.E2E.Values, " ms", wholeSigns)
+	write("\n")
+	write("#### 2. Stage Breakdown")
+	write("| Stage Name | ", names, " |")
+	write(rule)
+	for i := range c.Stages {
+		row(columns.Clean(c.Stages[i].Name), c.Stages[i].Values, "", stageSigns)
 	}
 }

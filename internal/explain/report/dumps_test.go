@@ -56,7 +56,7 @@ func TestDumpsMarkdown(t *testing.T) {
 	}
 }
 
-// TestDumpsText holds what people see.
+// TestDumpsText compares the text of comparisons of two and three sides with golden files.
 func TestDumpsText(t *testing.T) {
 	for name, sides := range map[string][]dumps.Side{
 		"dumps-pair.txt":  readDumps(t, "base", "new"),
@@ -64,7 +64,7 @@ func TestDumpsText(t *testing.T) {
 		"dumps-old.txt":   readDumps(t, "base", "older"),
 	} {
 		var b bytes.Buffer
-		if err := DumpsText(&b, dumps.Compare(sides, 0), Options{}); err != nil {
+		if err := DumpsCompared(dumps.Compare(sides, 0), Options{}).Text(&b, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.Bytes())

@@ -36,6 +36,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	// at returns the x position of a value in the drawing of a span. The drawing has a width of 160.
 	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
 	"share": share,
+	"side":  sideLetter,
 	"count": metric.Count[int64],
 	"one":   columns.Clean,
 	"clip":  func(n int, s string) string { return shortenName(columns.Clean(s), n) },

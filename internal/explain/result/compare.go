@@ -3,6 +3,7 @@ package result
 import (
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
@@ -76,6 +77,19 @@ const (
 	Appeared = "appeared"
 	Vanished = "vanished"
 )
+
+// Verdict returns the verdict on a tested change with the 95 % interval lo to hi and the adjusted p-value p.
+func Verdict(change, lo, hi, p float64) string {
+	switch differs, same := metric.Differs(lo, hi, p); {
+	case same:
+		return Same
+	case !differs:
+		return NotClear
+	case change > 0:
+		return Slower
+	}
+	return Faster
+}
 
 // StepDiff compares one figure of the steps of one kind and batch size.
 type StepDiff struct {

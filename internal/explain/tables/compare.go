@@ -314,15 +314,7 @@ func verdict(c *result.Change) string {
 	case !c.Enough:
 		return result.Unclear
 	}
-	switch differs, same := metric.Differs(c.Lo, c.Hi, c.PAdj); {
-	case same:
-		return result.Same
-	case !differs:
-		return result.NotClear
-	case c.Change > 0:
-		return result.Slower
-	}
-	return result.Faster
+	return result.Verdict(c.Change, c.Lo, c.Hi, c.PAdj)
 }
 
 // orZero returns x, or 0 if it is not finite.
