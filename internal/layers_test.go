@@ -160,7 +160,7 @@ var arrows = []struct {
 	}},
 	{"internal/measure/imageload", []string{
 		"internal/api/client", "internal/base/metric", "internal/base/progress", "internal/base/pyrand",
-		"internal/measure/workload",
+		"internal/measure/load", "internal/measure/workload",
 	}},
 	{"internal/measure/load/selftest", []string{
 		"internal/base/metric", "internal/measure/load", "internal/measure/workload",

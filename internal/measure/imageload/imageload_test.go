@@ -126,6 +126,78 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// TestReplies checks how the replies of a server are counted, and that requests have the server's header.
+func TestReplies(t *testing.T) {
+	const ok = `{"data": [{"b64_json": "aa"}, {"b64_json": "bb"}], "peak_memory_mb": null}`
+	for _, tt := range []struct {
+		status       int
+		reply, extra string
+		outputs      int
+		want         string
+	}{
+		{200, ok, "", 2, ""},
+		{200, `{"data": [{"b64_json": "` + strings.Repeat("a", 20<<20) + `"}]}`, "", 1, ""},
+		{200, `{"data": []}`, "", 0, "the reply has no image"},
+		{200, `{"error": {"message": "out of memory"}}`, "", 0, "out of memory"},
+		{200, `{"data": [{`, "", 0, "the reply is neither an event stream nor a JSON object: "},
+		{307, ok, "", 0, "the server answers with a redirect (307 Temporary Redirect) to http://other.example/, which is not followed"},
+		{400, `{"detail": "too large"}`, "", 0, "400 Bad Request: too large"},
+		{200, ok, `{"model": "other", "n": 7}`, 2, ""},
+	} {
+		hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer secret" {
+				t.Errorf("%s has no key", r.URL.Path)
+			}
+			if r.URL.Path != "/v1/images/generations" {
+				fmt.Fprint(w, `{"data": [{"id": "m", "task_type": "T2I"}]}`)
+				return
+			}
+			var body map[string]any
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil || (body["model"] == "other") != (tt.extra != "") || (body["n"] == 7.0) != (tt.extra != "") {
+				t.Errorf("body %v, %v", body, err)
+			}
+			w.Header().Set("Location", "http://other.example/")
+			w.WriteHeader(tt.status)
+			io.WriteString(w, tt.reply)
+		}))
+		o := options(t, hs.URL)
+		o.Server.Header = client.KeyHeader("secret")
+		o.NumPrompts, o.Warmups = 1, 0
+		if tt.extra != "" {
+			if err := json.Unmarshal([]byte(tt.extra), &o.Extra); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Run(context.Background(), o)
+		hs.Close()
+		if err != nil || r.CompletedOutputs != tt.outputs || !strings.HasPrefix(strings.Join(r.Failures, "\n"), tt.want) || r.Failed != min(len(tt.want), 1) {
+			t.Errorf("%d %.60s: %+v, %v; want %s", tt.status, tt.reply, r, err, tt.want)
+		}
+	}
+}
+
+// TestInterrupted checks that an interrupted load has no result, in the warm-up and afterwards.
+func TestInterrupted(t *testing.T) {
+	stopped := errors.New("stopped")
+	for _, warmups := range []int{0, 1} {
+		ctx, stop := context.WithCancelCause(context.Background())
+		hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/v1/images/generations" {
+				io.Copy(io.Discard, r.Body)
+				stop(stopped)
+				<-r.Context().Done()
+			}
+			fmt.Fprint(w, `{"data": [{"id": "m", "task_type": "T2I"}]}`)
+		}))
+		o := options(t, hs.URL)
+		o.Warmups = warmups
+		if r, err := Run(ctx, o); r != nil || err != stopped {
+			t.Errorf("%d warm-ups: %+v, %v", warmups, r, err)
+		}
+		hs.Close()
+	}
+}
+
 // TestFlow checks the order of requests and routes, and which options are rejected.
 func TestFlow(t *testing.T) {
 	card := `{"id": "m", "task_type": "T2I", "pipeline_class": "QwenImagePipeline"}`
@@ -302,9 +374,9 @@ func TestPrint(t *testing.T) {
 	var outcomes []outcome
 	for i := range 10 {
 		all = append(all, request{slo: 500})
-		outcomes = append(outcomes, outcome{latency: time.Duration(i+1) * 100 * time.Millisecond, outputs: 2, peakMB: float64(1000 + i)})
+		outcomes = append(outcomes, outcome{latency: time.Duration(i+1) * 100 * time.Millisecond, Images: make([]struct{}, 2), PeakMB: float64(1000 + i)})
 	}
-	all, outcomes = append(all, request{slo: 500}), append(outcomes, outcome{err: errors.New("no")})
+	all, outcomes = append(all, request{slo: 500}), append(outcomes, outcome{failure: "no"})
 	r := &Result{Task: "text-to-image", Model: "a/model", Dataset: "random", Rate: 2, Asked: 11, SLO: true, Metrics: o.metrics(all, outcomes, 8*time.Second)}
 	var got bytes.Buffer
 	if err := r.Print(&got); err != nil {

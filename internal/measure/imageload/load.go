@@ -3,6 +3,7 @@
 package imageload
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/base/pyrand"
+	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
@@ -59,12 +61,12 @@ type Result struct {
 	Failures []string // distinct reasons of the failed requests
 }
 
-// outcome is the result of a request.
+// outcome is the reply to a request, and the latency of the request or the reason of its failure.
 type outcome struct {
+	Images  []struct{} `json:"data"`
+	PeakMB  float64    `json:"peak_memory_mb"` // 0: unknown
 	latency time.Duration
-	outputs int
-	peakMB  float64
-	err     error
+	failure string // "": success
 }
 
 // tasks are the tasks of SGLang's benchmark. This package measures only the first task.
@@ -96,15 +98,14 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 	if o.SLO {
 		o.expect(all, base)
 	}
-	begun := time.Now()
-	outcomes := o.send(ctx, all, at, res.Model)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	outcomes, took, err := o.send(ctx, all, at, res.Model, o.Console.Steps("Pictures"))
+	if err != nil {
+		return nil, err
 	}
-	res.Metrics = o.metrics(all, outcomes, time.Since(begun))
-	for i := range outcomes {
-		if err := outcomes[i].err; err != nil && !slices.Contains(res.Failures, err.Error()) {
-			res.Failures = append(res.Failures, err.Error())
+	res.Metrics = o.metrics(all, outcomes, took)
+	for _, out := range outcomes {
+		if out.failure != "" && !slices.Contains(res.Failures, out.failure) {
+			res.Failures = append(res.Failures, out.failure)
 		}
 	}
 	return res, nil
@@ -164,16 +165,16 @@ func (o *Options) warmUp(ctx context.Context, all []request, model string) (base
 	for i := range o.Warmups {
 		r := all[i%len(all)]
 		r.steps = o.WarmupSteps
-		out := o.one(ctx, &r, model)
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
+		out, _, err := o.send(ctx, []request{r}, nil, model, nil)
+		if err != nil {
+			return 0, err
 		}
-		if out.err != nil {
-			return 0, fmt.Errorf("warm-up request %d of %d failed: %w", i+1, o.Warmups, out.err)
+		if out[0].failure != "" {
+			return 0, fmt.Errorf("warm-up request %d of %d failed: %s", i+1, o.Warmups, out[0].failure)
 		}
-		o.Console.Line(fmt.Sprintf("Warm-up request %d of %d took %.2f s", i+1, o.Warmups, out.latency.Seconds()))
+		o.Console.Line(fmt.Sprintf("Warm-up request %d of %d took %.2f s", i+1, o.Warmups, out[0].latency.Seconds()))
 		if o.SLO {
-			units = append(units, ms(out.latency)/r.work())
+			units = append(units, ms(out[0].latency)/r.work())
 		}
 	}
 	if len(units) == 0 {
@@ -191,67 +192,40 @@ func (o *Options) expect(all []request, base float64) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// send sends each request at its scheduled time, or later if the concurrency limit delays it.
-func (o *Options) send(ctx context.Context, all []request, at []time.Duration, model string) []outcome {
-	out := make([]outcome, len(all))
-	room := make(chan struct{}, max(o.Concurrency, 1))
-	if o.Concurrency == 0 {
-		room = make(chan struct{}, len(all))
-	}
-	bar := o.Console.Steps("Pictures")
+// send sends each request at its scheduled time, or later if the concurrency limit delays it. It returns the outcomes of
+// the requests and the duration of the load.
+func (o *Options) send(ctx context.Context, all []request, at []time.Duration, model string, bar *progress.Steps) ([]outcome, time.Duration, error) {
 	defer bar.Close()
+	out, plan, header := make([]outcome, len(all)), make([]workload.Request, len(all)), map[string]string{}
+	for i := range all {
+		plan[i] = o.plan(&all[i])
+	}
+	for name := range o.Server.Header {
+		header[name] = o.Server.Header.Get(name)
+	}
 	var mu sync.Mutex
 	done := 0
-	begun := time.Now()
-	var wg sync.WaitGroup
-	for i := range all {
-		if wait := at[i] - time.Since(begun); wait > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(wait):
-			}
-		}
-		select { // requests wait for a free slot in order
-		case room <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			break
-		}
-		wg.Go(func() {
-			out[i] = o.one(ctx, &all[i], model)
-			<-room
+	res, err := load.Run(ctx, plan, load.Options{
+		Backend: load.Images, BaseURL: o.Server.URL, Model: model, Header: header, Schedule: at, MaxConcurrency: o.Concurrency,
+		ConnectTimeout: min(o.Timeout, 30*time.Second), HeaderTimeout: -1, Timeout: o.Timeout, MaxEvent: 1 << 30, KeepGC: true,
+		Ended: func(i int, body []byte) {
+			_ = json.Unmarshal(body, &out[i]) // load has checked the reply; a peak that is not a number is unknown
 			mu.Lock()
 			defer mu.Unlock()
 			done++
 			bar.Done(done, len(all))
-		})
+		},
+	})
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	wg.Wait()
-	return out
-}
-
-// one sends a request and waits for its images.
-func (o *Options) one(ctx context.Context, r *request, model string) outcome {
-	late := fmt.Errorf("not finished within %v", o.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, late)
-	defer cancel()
-	begun := time.Now()
-	reply, err := o.Server.Images(ctx, o.body(r, model))
-	if err != nil && errors.Is(context.Cause(ctx), late) {
-		err = late
-	}
-	out := outcome{latency: time.Since(begun), err: err}
 	if err != nil {
-		return out
+		return nil, 0, err
 	}
-	if out.outputs = len(reply.Data); out.outputs == 0 {
-		out.err = errors.New("the reply has no image")
+	for i, rec := range res.Records {
+		out[i].latency, out[i].failure = time.Duration(rec.Done-rec.Sent), cmp.Or(rec.Error, string(rec.Failure))
 	}
-	if reply.PeakMemoryMB != nil {
-		out.peakMB = *reply.PeakMemoryMB
-	}
-	return out
+	return out, time.Since(res.Start), nil
 }
 
 // Check validates the options before the server is contacted.

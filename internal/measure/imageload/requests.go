@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/pyrand"
@@ -135,17 +137,15 @@ func (r *request) work() float64 {
 	return max(float64(r.width)*float64(r.height)/256, 1) * float64(max(r.steps, 1))
 }
 
-// body returns the HTTP body of a request.
-func (o *Options) body(r *request, model string) map[string]any {
-	out := map[string]any{"model": model, "prompt": r.prompt, "n": r.outputs, "response_format": "b64_json"}
+// plan returns r as a request of a load. The user's keys override all others.
+func (o *Options) plan(r *request) workload.Request {
+	extra := map[string]json.RawMessage{"n": json.RawMessage(strconv.Itoa(r.outputs)), "response_format": json.RawMessage(`"b64_json"`)}
 	if r.width > 0 && r.height > 0 {
-		out["size"] = fmt.Sprintf("%dx%d", r.width, r.height)
+		extra["size"] = fmt.Appendf(nil, `"%dx%d"`, r.width, r.height)
 	}
 	if r.steps > 0 {
-		out["num_inference_steps"] = r.steps
+		extra["num_inference_steps"] = json.RawMessage(strconv.Itoa(r.steps))
 	}
-	for key, v := range o.Extra {
-		out[key] = v
-	}
-	return out
+	maps.Copy(extra, o.Extra)
+	return workload.Request{Prompt: r.prompt, Extra: extra}
 }

@@ -43,15 +43,15 @@ func (o *Options) metrics(all []request, outcomes []outcome, took time.Duration)
 	var latencies, peaks []float64
 	met := 0
 	for i, out := range outcomes {
-		if out.err != nil {
+		if out.failure != "" {
 			m.Failed++
 			continue
 		}
 		m.Completed++
-		m.CompletedOutputs += out.outputs
+		m.CompletedOutputs += len(out.Images)
 		latencies = append(latencies, out.latency.Seconds())
-		if out.peakMB > 0 {
-			peaks = append(peaks, out.peakMB)
+		if out.PeakMB > 0 {
+			peaks = append(peaks, out.PeakMB)
 		}
 		if ms(out.latency) <= all[i].slo {
 			met++

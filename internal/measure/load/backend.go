@@ -51,7 +51,13 @@ var Backends = func() map[string]Backend {
 	return all
 }()
 
+// Images is the backend of image generation. It is not in Backends, because its replies have no tokens.
+const Images = "images"
+
 func backend(name string) (Backend, error) {
+	if name == Images {
+		return Backend{Name: Images, Path: "/v1/images/generations", family: images}, nil
+	}
 	b, ok := Backends[name]
 	if !ok {
 		return b, fmt.Errorf("load: no backend %q: the backends are %s", name, strings.Join(slices.Sorted(maps.Keys(Backends)), ", "))

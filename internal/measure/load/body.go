@@ -87,6 +87,10 @@ func makeBody(be Backend, o *Options, q *workload.Request, id string, messages [
 		b.str("model", o.Model)
 		b.lora(q)
 		b.merge(extras)
+	case images:
+		b.str("model", o.Model)
+		b.str("prompt", q.Prompt)
+		b.merge(extras)
 	case trt:
 		if q.Tokens != nil {
 			return nil, errors.New("backend trt takes text, not token ids")

@@ -71,6 +71,7 @@ func TestBodies(t *testing.T) {
 		{"chat, messages unchanged", "lmdeploy-chat", plain, workload.Request{Messages: raw(`[{"role":"system","content":"s"}]`), OutputLen: 7},
 			`{"model":"m","messages":[{"role":"system","content":"s"}],"max_completion_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true}`},
 		{"embeddings", "sglang-embedding", plain, adapter, `{"input":"hi","model":"ad","lora_path":"ad"}`},
+		{"images", Images, plain, extra, `{"model":"m","prompt":"hi","a":1,"temperature":0.5}`},
 		{"trt", "trt", plain, hi, `{"accumulate_tokens":true,"text_input":"hi \"you\"","temperature":0.000001,"top_p":1.0,"max_tokens":7,"stream":true,"min_length":7,"end_id":1048576}`},
 		{"trt, EOS ends", "trt", with(func(o *Options) { o.IgnoreEOS = false }), hi, `{"accumulate_tokens":true,"text_input":"hi \"you\"","temperature":0.000001,"top_p":1.0,"max_tokens":7,"stream":true}`},
 		{"truss has no adapters and no logprobs", "truss", with(func(o *Options) { o.ReturnLogprob, o.TopLogprobs = true, 3 }), adapter,
@@ -89,8 +90,8 @@ func TestBodies(t *testing.T) {
 			if !reflect.DeepEqual(g, w) {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
-			if !strings.HasPrefix(head, "POST "+Backends[c.backend].Path+" HTTP/1.1\r\n") {
-				t.Errorf("head %q", head)
+			if b, err := backend(c.backend); err != nil || !strings.HasPrefix(head, "POST "+b.Path+" HTTP/1.1\r\n") {
+				t.Errorf("head %q, %v", head, err)
 			}
 		})
 	}

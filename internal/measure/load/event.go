@@ -15,6 +15,7 @@ const (
 	chat
 	embeddings
 	trt
+	images
 )
 
 // event is the content of one event or of a whole reply. Byte slices point into the event's JSON text.
@@ -36,7 +37,7 @@ type event struct {
 	finish  []byte // finish_reason, or the type of finish_reason
 	message []byte // message of an error or an abort
 	fault   bool   // an error object
-	data    bool   // embeddings: the event contains a list
+	data    bool   // embeddings, images: the event contains some
 }
 
 // parse sets e to the content of b, the JSON text of one event.
@@ -66,8 +67,10 @@ func (e *event) parse(fam family, b []byte) error {
 		case string(k) == "sglext":
 			e.ext(&s)
 		case string(k) == "data":
-			e.data = s.Peek() == '['
-			s.Skip()
+			for range s.List {
+				e.data = true
+				s.Skip()
+			}
 		case string(k) == "error":
 			e.fault = s.Peek() != 'n' // null
 			e.errorObject(&s)

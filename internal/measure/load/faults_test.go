@@ -83,7 +83,10 @@ func TestFaults(t *testing.T) {
 		{"OpenAI's error event", says(stream(`{"object":"error","message":"bad","code":400}`)), Options{}, bench.ServerError, "bad", 0},
 		{"an abort", says(stream(`{"text":"a","meta_info":{"completion_tokens":1,"finish_reason":{"type":"abort","message":"queue full"}}}`, "[DONE]")), Options{Backend: "sglang"}, bench.ServerError, "aborted: queue full", 1},
 		{"an endless event", says(head + "data: " + strings.Repeat("x", 3000)), Options{MaxEvent: 2000}, bench.Malformed, "an event exceeds the size limit", 0},
-		{"an endless reply", says("HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 3000)), Options{MaxEvent: 2000}, bench.Malformed, "the reply exceeds the size limit of an event", 0},
+		{"an endless reply", says("HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 3000)), Options{MaxEvent: 2000}, bench.Malformed, "the reply exceeds the size limit", 0},
+		{"no embedding", says(plain("application/json", `{"data":[]}`)), Options{Backend: "vllm-embedding"}, bench.Empty, "the reply has no embedding", 0},
+		{"no image", says(plain("application/json", `{"data":[]}`)), Options{Backend: Images}, bench.Empty, "the reply has no image", 0},
+		{"a late reply", says(plain("application/json", `{"data":[{}]}`)), Options{Backend: Images, Timeout: 1}, bench.Timeout, "not finished within 1ns", 0},
 		{"a truncated body", says("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"text\":"), Options{}, bench.Cut, "the connection ended in the middle of the reply", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

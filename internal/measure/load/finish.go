@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/wire"
@@ -26,6 +27,9 @@ var errKilled = errors.New("ended by the guard")
 // reply was complete.
 func (f *flight) land(err error) {
 	r := f.rec
+	if time.Duration(r.Done-f.began) > f.run.opt.Timeout { // the reply ended before the guard's next tick
+		f.kill.CompareAndSwap(alive, killedTotal)
+	}
 	switch f.kill.Load() {
 	case killedUser:
 		if r.Sent == bench.Never {
@@ -113,10 +117,10 @@ func (f *flight) single() {
 		f.fail(bench.ServerError, jsonscan.Unquote(e.message))
 		return
 	}
-	if f.run.target.family == embeddings {
+	if data := map[family]string{embeddings: "embedding", images: "image"}[f.run.target.family]; data != "" {
 		f.facts(e)
 		if !e.data {
-			f.fail(bench.Empty, "the reply has no embedding")
+			f.fail(bench.Empty, "the reply has no "+data)
 		}
 		return
 	}

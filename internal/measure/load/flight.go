@@ -163,7 +163,7 @@ func (f *flight) content(b []byte, at int64) {
 	if f.reply.status != 200 || !f.reply.sse {
 		// Only the beginning of an error reply is kept, because only the beginning is shown.
 		if limit := f.run.opt.MaxEvent; f.reply.status == 200 && len(f.body)+len(b) > limit {
-			f.fail(bench.Malformed, "the reply exceeds the size limit of an event")
+			f.fail(bench.Malformed, "the reply exceeds the size limit")
 		} else if f.body = append(f.body, b...); f.reply.status != 200 && len(f.body) >= maxHead {
 			f.over, f.reply.keep = true, false // the reply may never end
 		}

@@ -22,7 +22,7 @@ import (
 
 // Options configures a load. Only Backend and BaseURL are required.
 type Options struct {
-	Backend string // see Backends
+	Backend string // one of Backends, or Images
 	BaseURL string // http://host:port, or https
 	Model   string
 
@@ -66,7 +66,7 @@ type Options struct {
 	// reply: 10 min.
 	EventTimeout time.Duration
 	Timeout      time.Duration // whole request: 6 h, as in SGLang
-	MaxEvent     int           // bytes of one event: 16 MiB
+	MaxEvent     int           // bytes of one event, or of a reply that is not a stream: 16 MiB
 
 	KeepText bool
 	// Retokenize counts the tokens of texts after the run; nil: not available.
@@ -78,6 +78,8 @@ type Options struct {
 
 	// Tap receives every event of each request, with the kernel's receive time (0: none) and the time of the read.
 	Tap func(index int, data []byte, kernel, user int64)
+	// Ended is called at the end of each request. body is the body of a reply that is not a stream. Calls may overlap.
+	Ended func(index int, body []byte)
 }
 
 // Result is the result of a plan.

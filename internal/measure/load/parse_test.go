@@ -17,7 +17,11 @@ import (
 func landed(be string, opt Options, pieces ...string) bench.Record {
 	opt.Backend, opt.Stream, opt.KeepText = be, true, true
 	opt.defaults()
-	f := &flight{run: &run{opt: &opt, target: &target{Backend: Backends[be]}}, recs: make([]bench.Record, 1), req: &workload.Request{OutputLen: 100}}
+	b, err := backend(be)
+	if err != nil {
+		panic(err)
+	}
+	f := &flight{run: &run{opt: &opt, target: &target{Backend: b}}, recs: make([]bench.Record, 1), req: &workload.Request{OutputLen: 100}}
 	f.run.target.opt = &opt
 	if err := f.prepare(); err != nil {
 		panic(err)
@@ -121,6 +125,9 @@ var replies = []struct {
 	{"embeddings", "vllm-embedding",
 		plain("application/json", `{"object":"list","data":[{"embedding":[0.1,-2e-3]}],"usage":{"prompt_tokens":6,"x":{}}}`),
 		`"" finish= out=0/server in=6 cached=-1 dp=-1 chunks=`},
+	{"images", Images,
+		plain("application/json", `{"created":1,"data":[{"b64_json":"aa"},{"b64_json":null}],"usage":null,"peak_memory_mb":1.5}`),
+		`"" finish= out=0/chunks in=0 cached=-1 dp=-1 chunks=`},
 }
 
 // plain returns a reply with a length; chunk returns a chunk of a body, with ext after its size.

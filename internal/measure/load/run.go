@@ -156,6 +156,9 @@ func (f *flight) fly(ctx context.Context) {
 		}
 		f.open(turn)
 		f.round(ctx)
+		if r.opt.Ended != nil {
+			r.opt.Ended(f.index, f.body)
+		}
 		if f.rec.OK() {
 			r.opt.Live.Done.Add(1)
 		} else {
@@ -169,7 +172,7 @@ func (f *flight) fly(ctx context.Context) {
 			break
 		}
 	}
-	f.wire, f.chat = nil, nil
+	f.wire, f.chat, f.body, f.ev = nil, nil, nil, event{}
 }
 
 // next prepares the round after a reply.
