@@ -24,10 +24,10 @@ func (r *Record) tokenAnEvent() bool {
 	return r.OutputFrom == FromServer && 20*max(off, -off) <= r.OutputLen
 }
 
-// DecodeGaps returns, in order, the times between decode steps. It omits gaps that overlap a span of outside. A step
-// counts once, regardless of the number of requests that take part in it. A gap in which any request received its first
-// token is omitted, because the gap includes that request's prefill. DecodeGaps returns nil if the steps cannot be
-// derived from the tokens.
+// DecodeGaps returns, in order, the times between decode steps. It omits gaps that overlap any of the spans in outside.
+// A step counts once, regardless of the number of requests that take part in it. A gap in which any request received
+// its first token is omitted, because the gap includes that request's prefill. DecodeGaps returns nil if the steps
+// cannot be derived from the tokens.
 func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 	if run.AcceptLength() > 0 || run.Embedding() {
 		return nil

@@ -25,7 +25,7 @@ type ProfileRequest struct {
 	StartStep    int64  // absolute forward count of the first step; 0: now. Not used with ByStage
 	NumSteps     int    // exact number of steps; 0: until StopProfile
 	Activities   Activity
-	ByStage      bool // whether to record one window for prefill and one for decode, with NumSteps each
+	ByStage      bool // whether to record one window for prefill and one for decode, each of NumSteps steps
 	StageNames   bool // whether file names call stages prefill and decode (V2) rather than EXTEND and DECODE
 	Prefill      bool // by stage: whether to record prefill
 	Decode       bool // by stage: whether to record decode

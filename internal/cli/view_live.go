@@ -105,8 +105,8 @@ func (f *liveFlags) logs(o *live.Options) error {
 	return nil
 }
 
-// standing resolves the servers to query. A router is replaced by the workers that it has when the viewer starts. A
-// server that does not answer is kept as given, because it may start later.
+// standing resolves the servers to query. A router is replaced by the workers that it has when the viewer starts. If a
+// server does not answer, its address is kept as given, because the server may start later.
 func standing(ctx context.Context, targets []torch.Target, within time.Duration) []torch.Target {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

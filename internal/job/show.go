@@ -86,7 +86,7 @@ func shown(c Command) string {
 	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'/logs/$NODE_config.json'", "/logs/${NODE}_config.json", "'--nodelist=$NODE'", "--nodelist=$NODE").Replace(c.String())
 }
 
-// srun prints the srun command of a task that runs as a step.
+// srun prints the srun command for a task that runs as a step.
 func (p *Plan) srun(w io.Writer, t *Task, dir string) {
 	if !p.Local {
 		fmt.Fprintf(w, "# as a step: %s\n", shown(Command{Args: p.step(t, "$NODE", dir).Command(context.Background()).Args}))

@@ -106,8 +106,8 @@ func AppendEscaped(dst []byte, s string) []byte {
 	return append(dst, s[start:]...)
 }
 
-// AppendTokens appends ids to dst, which holds the elements of a JSON list without brackets. It writes a comma before
-// each id, except before the first id if dst is empty.
+// AppendTokens appends ids to dst, which holds the elements of a JSON array without the enclosing brackets. It writes a
+// comma before each id, except before the first id if dst is empty.
 func AppendTokens(dst []byte, ids ...int32) []byte {
 	for _, id := range ids {
 		if len(dst) > 0 {

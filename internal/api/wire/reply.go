@@ -65,7 +65,7 @@ type CompletionChoice struct {
 	MatchedStop  json.RawMessage     `json:"matched_stop"`
 }
 
-// Chat is the reply of /v1/chat/completions.
+// Chat is the reply from /v1/chat/completions.
 type Chat struct {
 	ID      string       `json:"id"`
 	Object  string       `json:"object"` // chat.completion

@@ -109,7 +109,7 @@ func Watch(limit int64, over func()) (stop func()) {
 			}
 			if exceeds(limit) {
 				select {
-				case <-done: // stop was called while the collector ran
+				case <-done: // stop was called while the collector was running
 				default:
 					over()
 				}

@@ -123,7 +123,7 @@ func windowFile(dir string, n int) string {
 // Save writes the window's state.
 func (w *Window) Save(dir string) error { return atomicfile.JSON(windowFile(dir, w.N), w) }
 
-// Drop removes a window that was never opened.
+// Drop discards a window that was never opened.
 func (w *Window) Drop(dir string) { os.Remove(windowFile(dir, w.N)) }
 
 // Close marks the window as closed, and stores the path of the report or the error.

@@ -74,7 +74,7 @@ func (h *Histogram) Quantile(p float64) float64 {
 	return from
 }
 
-// observe adds the count of a bucket of one series.
+// observe adds one bucket of one series, with its cumulative count.
 func (h *Histogram) observe(bound string, n float64) {
 	le, err := strconv.ParseFloat(bound, 64)
 	if err != nil || math.IsNaN(le) {

@@ -48,8 +48,8 @@ func (r *replicas) look(ctx context.Context, m *member) {
 }
 
 // loneReplicas lists the replicas without requests. The list is empty unless only the traces of these replicas are
-// missing and another replica has written all of its traces. While the window is open, a replica must also have been
-// idle for replicaIdle.
+// missing and another replica has written all of its traces. While the window is open, a replica counts only if it has
+// also been idle for replicaIdle.
 func (w *watch) loneReplicas(ctx context.Context) (idle []int) {
 	m := w.m
 	if m.info.DP < 2 || m.info.DPAttention || m.w.NumSteps == 0 || !w.someDone() {

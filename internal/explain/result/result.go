@@ -147,7 +147,7 @@ type Finding struct {
 	Starved bool  `json:"-"` // a software device had no core to run on
 	Turns   bool  `json:"-"` // ranks are late in turns, so no single rank is to blame
 	Still   bool  `json:"-"` // the host stalls now and again
-	Plain   bool  `json:"-"` // the rank runs more kernels in each of the steps, so chance need not be tested
+	Plain   bool  `json:"-"` // the rank runs more kernels than the others in each step, so no test against chance is needed
 }
 
 // Evidence is one fact behind a finding.

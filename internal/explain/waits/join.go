@@ -98,7 +98,7 @@ type Case struct {
 // Wait divides a latency into its parts. "Then" is the end of the part in the preceding line.
 type Wait struct {
 	NotRecorded  int64 `json:"not_recorded_ns"`
-	Way          int64 `json:"way_ns"`           // disaggregated: from sending until the prefill server had the request
+	Way          int64 `json:"way_ns"`           // disaggregated: from the client's send until the prefill server received the request
 	Place        int64 `json:"place_ns"`         // from then until a decode server had memory for the request
 	Queue        int64 `json:"queue_ns"`         // from then, or from sending, until the request's first step
 	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps that contained the request

@@ -19,7 +19,7 @@ type key[T any] struct {
 
 	keys  []key[T] // keys of the map, if the value is a map
 	begin func(*T) // called if the map is present
-	stays bool     // an empty map is an error; if unset, an empty map is equivalent to an absent map
+	stays bool     // if true, an empty map is an error; if false, an empty map counts as an absent one
 }
 
 // most is the largest number that a key accepts.

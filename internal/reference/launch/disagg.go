@@ -67,7 +67,7 @@ func (d *DisaggArgs) role() string {
 }
 
 // Open opens the bootstrap port, if the role has one, and logs the port. Both servers must have the same key. A key is
-// required unless host is loopback.
+// required unless host is a loopback address.
 func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, error) {
 	out := engine.Disagg{Role: d.role(), Transfer: kvtransfer.Options{Key: key, Log: log}}
 	out.Transfer.Bootstrap, _ = seconds(bootstrapTimeout) // cannot fail: the value was checked

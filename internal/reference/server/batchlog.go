@@ -119,7 +119,7 @@ func (l *BatchLog) decode(r *rankLog, st *api.Step) []byte {
 		head(st), l.iter(st), st.Running, st.UsedTokens, st.Usage, disagg(st), pyBool(st.Graph), rate, st.Queued)
 }
 
-// disagg returns the additional fields in lines of prefill and decode servers.
+// disagg returns the additional fields that prefill and decode servers print in their log lines.
 func disagg(st *api.Step) string {
 	switch st.Role {
 	case api.Prefill:

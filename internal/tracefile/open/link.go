@@ -22,7 +22,7 @@ type Command struct {
 	Args []string
 }
 
-// MarshalJSON writes {"id":…,"args":[…]}. args is never null, because Perfetto would then drop all commands.
+// MarshalJSON writes {"id":…,"args":[…]}. args must not be null: if it were, Perfetto would drop all commands.
 func (c Command) MarshalJSON() ([]byte, error) {
 	if c.Args == nil {
 		c.Args = []string{}

@@ -94,7 +94,7 @@ func (h *Head) Add(key, value []byte) {
 	h.Meta = append(h.Meta, Member{string(key), bytes.Clone(value)})
 }
 
-// Learn reads the members that Head uses. The first of duplicate keys wins.
+// Learn reads the members that Head uses. If a key occurs more than once, the first occurrence counts.
 func (h *Head) Learn(key, value []byte) {
 	switch string(key) {
 	case "baseTimeNanoseconds":

@@ -14,7 +14,7 @@ import (
 )
 
 // mock is a token server that keeps an exact schedule: one thread, one loop, one write per event. Each event carries
-// the time (CLOCK_MONOTONIC) at which the event was passed to the kernel. A client on the same host can therefore
+// the time (CLOCK_MONOTONIC) at which it was handed to the operating system. A client on the same host can therefore
 // determine the error of its own times. The mock does not validate requests, so it must not be used for any other
 // cause.
 type mock struct {

@@ -18,7 +18,7 @@ type Dummy struct {
 	shapes map[string][]int
 }
 
-// NewDummy returns random weights of the shapes, outermost size first.
+// NewDummy returns random weights of the given shapes. Each shape lists its outermost dimension first.
 func NewDummy(shapes map[string][]int, seed uint64) *Dummy { return &Dummy{seed, shapes} }
 
 // Names lists the tensors, sorted.

@@ -23,7 +23,8 @@ func StoreK(block []float32, pos int, k []float32) {
 	}
 }
 
-// StoreV writes the value of one position, hd = len(v) elements, into row pos (0 … 63) of a block [64][hd].
+// StoreV writes v, the value vector of one position, into row pos (0 … 63) of a block of shape [64][hd], where hd =
+// len(v).
 func StoreV(block []float32, pos int, v []float32) {
 	copy(block[pos*len(v):(pos+1)*len(v)], v)
 }
