@@ -26,3 +26,29 @@ func CallOf(name string) Call {
 	}
 	return OtherCall
 }
+
+// Launching collects the launches of one thread that start GPU work. Launches that are captured into a CUDA graph start
+// none. The zero value is ready to use.
+type Launching struct {
+	IDs       []int64 // ids of the launches, as given to Add
+	capturing bool
+	captured  bool // whether the window contains the beginning or the end of a capture
+}
+
+// Add adds the thread's next API call. The end of a capture without a beginning shows that the capture began before the
+// window, and that all launches before this end were captured.
+func (l *Launching) Add(kind Call, id int64) {
+	switch kind {
+	case BeginsCapture:
+		l.capturing, l.captured = true, true
+	case EndsCapture:
+		if !l.captured {
+			l.IDs = l.IDs[:0]
+		}
+		l.capturing, l.captured = false, true
+	case Launches:
+		if !l.capturing {
+			l.IDs = append(l.IDs, id)
+		}
+	}
+}

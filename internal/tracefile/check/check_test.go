@@ -96,9 +96,9 @@ func TestOdd(t *testing.T) {
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 6e11}`, "", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 7e11}`, "dur above 7 days", false},
 		{`{"ph": "X", ` + base + `"ts": 1}`, "span without dur", false},
-		{`{"ph": "X", ` + base + `"ts": 1, "dur": "x"}`, "dur is not a number", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": "x"}`, "dur is no number", false},
 		{`{"ph": "X", ` + base + `"dur": 1}`, "event without ts", false},
-		{`{"ph": "X", ` + base + `"ts": [], "dur": 1}`, "ts is not a number", false},
+		{`{"ph": "X", ` + base + `"ts": [], "dur": 1}`, "ts is no number", false},
 		{`{` + base + `"ts": 1, "dur": 1}`, "event without ph", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": NaN}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": -Infinity}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
@@ -107,7 +107,7 @@ func TestOdd(t *testing.T) {
 		{`{"ph": "s", "cat": "a", "id": 5, ` + base + `"ts": 1}, {"ph": "f", "cat": "a", "id": 5, ` + base + `"ts": 1}`, "", true},
 		{`{"ph": "X", "cat": "kernel", ` + base + `"ts": 1, "dur": 1, "args": {"correlation": 3}}`, "GPU work whose launch is not recorded", true},
 		{`{"ph": "M", "name": "process_name", "pid": 1, "args": {}}`, "", true},
-		{`5`, "elements of traceEvents that are not events, skipped", false},
+		{`5`, "elements of traceEvents that are no event, skipped", false},
 	}
 	for _, tt := range tests {
 		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+tt.event+`]}`))

@@ -126,7 +126,7 @@ const lostLeast = 0.01
 func (c *counter) flow(e *chromejson.Event) {
 	id, ok := e.Int(e.ID)
 	if !ok {
-		c.odd.add("flow id is not an integer", 1, e.Off, true)
+		c.odd.add("flow id is no integer", 1, e.Off, true)
 		return
 	}
 	p := c.flows[c.lastCat]
@@ -190,10 +190,10 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
 	c.odd.add(oddLost, c.lost(), -1, false)
-	c.odd.add("events with unescaped quotes, repaired", st.Repaired, -1, false)
+	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
-	c.odd.add("elements of traceEvents that are not events, skipped", st.Skipped, st.FirstSkip, false)
-	c.odd.add("of these not examined: too much before them was broken", st.Unmended, -1, false)
+	c.odd.add("elements of traceEvents that are no event, skipped", st.Skipped, st.FirstSkip, false)
+	c.odd.add("of these not looked at closely, since too much before them was broken", st.Unmended, -1, false)
 	if src.Garbage() {
 		c.odd.add("bytes after the last gzip member", 1, -1, true)
 	}

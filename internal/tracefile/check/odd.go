@@ -84,7 +84,7 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	}
 	start, ok = chromejson.ParseMicros(e.Text(e.TS))
 	if !ok {
-		o.add("ts is not a number", 1, e.Off, false)
+		o.add("ts is no number", 1, e.Off, false)
 		return 0, 0, false
 	}
 	if e.Ph != 'M' && o.away(start) {
@@ -102,7 +102,7 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	dur, ok := chromejson.ParseMicros(e.Text(e.Dur))
 	switch {
 	case !ok:
-		o.add("dur is not a number", 1, e.Off, false)
+		o.add("dur is no number", 1, e.Off, false)
 	case dur < 0:
 		o.add(oddNegative, 1, e.Off, false)
 	case dur > longest:

@@ -89,8 +89,7 @@ func noteLost(t *trace.Trace) {
 		return
 	}
 	kinds := make([]trace.Call, t.Strings.Len())
-	capturing := make([]bool, len(t.Tracks))
-	launches, lost := int64(0), int64(0)
+	threads := make([]trace.Launching, len(t.Tracks))
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if s.Cat != trace.Runtime && s.Cat != trace.Driver {
@@ -99,17 +98,16 @@ func noteLost(t *trace.Trace) {
 		if kinds[s.Name] == 0 {
 			kinds[s.Name] = trace.CallOf(t.Strings.Get(s.Name))
 		}
-		switch kinds[s.Name] {
-		case trace.BeginsCapture:
-			capturing[s.Track] = true
-		case trace.EndsCapture:
-			capturing[s.Track] = false
-		case trace.Launches:
-			if s.Corr > 0 && !capturing[s.Track] {
-				launches++
-				if !done[s.Corr] {
-					lost++
-				}
+		if kinds[s.Name] != trace.Launches || s.Corr > 0 {
+			threads[s.Track].Add(kinds[s.Name], s.Corr)
+		}
+	}
+	launches, lost := int64(0), int64(0)
+	for i := range threads {
+		for _, id := range threads[i].IDs {
+			launches++
+			if !done[id] {
+				lost++
 			}
 		}
 	}
