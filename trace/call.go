@@ -11,6 +11,9 @@ const (
 	Launches           // launches a kernel or a graph, and so starts GPU work, except during the capture of a graph
 	BeginsCapture      // begins to capture a graph
 	EndsCapture
+	Copies      // copies asynchronously
+	WaitsStream // waits for a stream
+	WaitsDevice // waits for all streams
 )
 
 // CallOf returns the class of the API call with the given name. HIP's graph launches are OtherCall because the kernels
@@ -23,6 +26,12 @@ func CallOf(name string) Call {
 		return EndsCapture
 	case strings.Contains(name, "LaunchKernel"), strings.HasPrefix(name, "cudaGraphLaunch"), strings.HasPrefix(name, "cuGraphLaunch"):
 		return Launches
+	case strings.Contains(name, "MemcpyAsync"):
+		return Copies
+	case strings.Contains(name, "StreamSynchronize"):
+		return WaitsStream
+	case strings.Contains(name, "DeviceSynchronize"):
+		return WaitsDevice
 	}
 	return OtherCall
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,6 +149,34 @@ func TestIncomplete(t *testing.T) {
 				t.Errorf("incomplete %v:\n%s", r.Incomplete(), b.String())
 			}
 		})
+	}
+}
+
+// TestImpossible: the state of a file is complete only if its events are possible.
+func TestImpossible(t *testing.T) {
+	launch := func(ts, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 1, "ts": %d, "dur": 1, "args": {"correlation": %d}}`, ts, id)
+	}
+	work := func(ts, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": %d, "dur": 1, "args": {"correlation": %d}}`, ts, id)
+	}
+	const at = 200_000_000_000 // µs
+	const ended = `{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamEndCapture", "pid": 9, "tid": 1, "ts": 200000000015, "dur": 1, "args": {"correlation": 2}}`
+	for _, c := range []struct {
+		name   string
+		events []string
+		want   string
+	}{
+		{"as recorded", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, ""},
+		{"a launch without work", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2)}, oddLost},
+		{"the launches before the end of a capture", []string{launch(at+10, 1), ended, launch(at+20, 3), work(at+25, 3)}, ""},
+		{"the first time is 0", []string{launch(0, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, oddAway},
+	} {
+		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+strings.Join(c.events, ", ")+`]}`))
+		f := &r.Files[0]
+		if f.Complete != (c.want == "") || c.want != "" && !slices.ContainsFunc(f.Odd, func(o Odd) bool { return o.Kind == c.want && o.Count == 1 }) {
+			t.Errorf("%s: complete %t, %+v, want %q", c.name, f.Complete, f.Odd, c.want)
+		}
 	}
 }
 

@@ -21,10 +21,11 @@ type counter struct {
 	phase    [256]int64
 	flows    map[string]*pairing
 	launches pairing // correlation ids of API calls and of GPU work
-	rows     rows
+	rows     merge.Rows
 
-	launched  []int64         // correlation ids of launches outside graph captures
-	capturing map[string]bool // rows on which a graph is being captured
+	threads  map[string]*trace.Launching // launches by row
+	launched int                         // number of launches in threads
+	row      []byte
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -66,7 +67,7 @@ func (c *counter) event(e *chromejson.Event) {
 			s.Event(e)
 		case "kernel", "gpu_memcpy", "gpu_memset":
 			c.comms.Event(e)
-			if ok && c.rows.runsOn(e, start, end) {
+			if ok && c.rows.RunsOn(e, start, end) {
 				c.odd.add(oddRunsOn, 1, e.Off, false)
 			}
 			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok && id > 0 {
@@ -76,7 +77,7 @@ func (c *counter) event(e *chromejson.Event) {
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
 				c.call(e, id)
-				if ok && c.rows.setBack(e, start, id) {
+				if ok && c.rows.SetBack(e, start, id) {
 					c.odd.add(oddSetBack, 1, e.Off, false)
 				}
 			}
@@ -84,44 +85,46 @@ func (c *counter) event(e *chromejson.Event) {
 	}
 }
 
-// call stores the correlation id of a launch.
+// call adds an API call to its thread.
 func (c *counter) call(e *chromejson.Event, id int64) {
-	switch kind := trace.CallOf(string(e.Text(e.Name))); kind {
-	case trace.BeginsCapture, trace.EndsCapture:
-		if c.capturing == nil {
-			c.capturing = map[string]bool{}
-		}
-		if row := string(e.Text(e.PID)) + "/" + string(e.Text(e.TID)); len(c.capturing) < 4096 {
-			c.capturing[row] = kind == trace.BeginsCapture
-		}
-	case trace.Launches:
-		if len(c.capturing) > 0 && c.capturing[string(e.Text(e.PID))+"/"+string(e.Text(e.TID))] {
+	kind := trace.CallOf(string(e.Text(e.Name)))
+	if kind != trace.Launches && kind != trace.BeginsCapture && kind != trace.EndsCapture || c.launched >= maxPairs {
+		return
+	}
+	c.row = append(append(append(c.row[:0], e.Text(e.PID)...), 0), e.Text(e.TID)...)
+	t := c.threads[string(c.row)]
+	if t == nil {
+		if len(c.threads) >= 4096 { // a broken file may have any number of rows
 			return
 		}
-		if len(c.launched) < maxPairs {
-			c.launched = append(c.launched, id)
-		}
+		t = &trace.Launching{}
+		c.threads[string(c.row)] = t
+	}
+	t.Add(kind, id)
+	if kind == trace.Launches {
+		c.launched++
 	}
 }
 
 // lost counts the launches without GPU work. It returns 0 if no launch has GPU work, as in a trace without GPU
 // activity.
 func (c *counter) lost() (n int64) {
-	done := slices.Compact(slices.Sorted(slices.Values(c.launches.to)))
-	for _, id := range c.launched {
-		if _, ok := slices.BinarySearch(done, id); !ok {
-			n++
+	done, launches := slices.Compact(slices.Sorted(slices.Values(c.launches.to))), 0
+	for _, t := range c.threads {
+		for _, id := range t.IDs {
+			if launches++; len(done) == 0 {
+				return 0
+			}
+			if _, ok := slices.BinarySearch(done, id); !ok {
+				n++
+			}
 		}
 	}
-	if n == int64(len(c.launched)) || c.launches.full || float64(n) <= lostLeast*float64(len(c.launched)) {
+	if n == int64(launches) || c.launches.full || float64(n) <= trace.LostLeast*float64(launches) {
 		return 0
 	}
 	return n
 }
-
-// lostLeast is the share of launches without GPU work above which the profiler must have lost records. Package read
-// uses the same share.
-const lostLeast = 0.01
 
 func (c *counter) flow(e *chromejson.Event) {
 	id, ok := e.Int(e.ID)
