@@ -28,3 +28,50 @@ const (
 func Away(at, mid int64) bool {
 	return at < mid-Longest || at > mid+Longest || at == 0 && mid > 3600*second
 }
+
+// Waits counts the GPU ops launched by one thread that end after the synchronisation that waited for them. The zero value
+// is ready to use.
+type Waits struct {
+	Late   int64
+	queued map[int64][]int64 // by stream: ends of the ops since the last wait for the stream
+	copied *LastOp           // op of the previous call, if that call copied to the host
+}
+
+// LastOp is the op of a launch that ends last.
+type LastOp struct {
+	Stream, End int64
+	ToHost      bool // whether the op copies to the host
+}
+
+// Add adds the thread's next API call, which ends at end. op is nil if the call started no GPU work.
+func (w *Waits) Add(kind Call, end int64, op *LastOp) {
+	switch {
+	case kind == WaitsDevice:
+		for stream := range w.queued {
+			w.wait(stream, end)
+		}
+	case kind == WaitsStream && w.copied != nil:
+		// The call does not say for which stream it waits. A copy to the host just before it shows the stream.
+		w.wait(w.copied.Stream, end)
+	}
+	w.copied = nil
+	if op == nil {
+		return
+	}
+	if w.queued == nil {
+		w.queued = map[int64][]int64{}
+	}
+	w.queued[op.Stream] = append(w.queued[op.Stream], op.End)
+	if kind == Copies && op.ToHost {
+		w.copied = op
+	}
+}
+
+func (w *Waits) wait(stream, end int64) {
+	for _, at := range w.queued[stream] {
+		if at > end+LateLeast {
+			w.Late++
+		}
+	}
+	w.queued[stream] = w.queued[stream][:0]
+}

@@ -160,6 +160,13 @@ func TestImpossible(t *testing.T) {
 	work := func(ts, id int) string {
 		return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": %d, "dur": 1, "args": {"correlation": %d}}`, ts, id)
 	}
+	span := func(cat, name string, tid int) func(ts, id int) string {
+		return func(ts, id int) string {
+			return fmt.Sprintf(`{"ph": "X", "cat": %q, "name": %q, "pid": 9, "tid": %d, "ts": %d, "dur": 3, "args": {"correlation": %d}}`, cat, name, tid, ts, id)
+		}
+	}
+	copied, waited := span("cuda_runtime", "cudaMemcpyAsync", 1), span("cuda_runtime", "cudaStreamSynchronize", 1)
+	moved := span("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 7)
 	const at = 200_000_000_000 // µs
 	const ended = `{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamEndCapture", "pid": 9, "tid": 1, "ts": 200000000015, "dur": 1, "args": {"correlation": 2}}`
 	for _, c := range []struct {
@@ -170,6 +177,8 @@ func TestImpossible(t *testing.T) {
 		{"as recorded", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, ""},
 		{"a launch without work", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2)}, oddLost},
 		{"the launches before the end of a capture", []string{launch(at+10, 1), ended, launch(at+20, 3), work(at+25, 3)}, ""},
+		{"a copy ends after its synchronisation", []string{copied(at, 1), moved(at+5_000, 1), waited(at+2, 2)}, oddLate},
+		{"a copy ends before its synchronisation ends", []string{copied(at, 1), moved(at+2, 1), waited(at+1, 2)}, ""},
 		{"the first time is 0", []string{launch(0, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, oddAway},
 	} {
 		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+strings.Join(c.events, ", ")+`]}`))

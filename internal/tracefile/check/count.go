@@ -23,9 +23,10 @@ type counter struct {
 	launches pairing // correlation ids of API calls and of GPU work
 	rows     merge.Rows
 
-	threads  map[string]*trace.Launching // launches by row
-	launched int                         // number of launches in threads
-	row      []byte
+	threads map[string]*thread // by row
+	calls   int                // number of calls in threads
+	ops     []gpuOp
+	row     []byte
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -66,64 +67,28 @@ func (c *counter) event(e *chromejson.Event) {
 			}
 			s.Event(e)
 		case "kernel", "gpu_memcpy", "gpu_memset":
-			c.comms.Event(e)
+			if ok {
+				c.comms.Event(e)
+			}
 			if ok && c.rows.RunsOn(e, start, end) {
 				c.odd.add(oddRunsOn, 1, e.Off, false)
 			}
-			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok && id > 0 {
+			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.to, id)
+				if ok {
+					c.op(e, id, end)
+				}
 			}
 		case "cuda_runtime", "cuda_driver":
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
-				c.call(e, id)
+				c.call(e, id, end)
 				if ok && c.rows.SetBack(e, start, id) {
 					c.odd.add(oddSetBack, 1, e.Off, false)
 				}
 			}
 		}
 	}
-}
-
-// call adds an API call to its thread.
-func (c *counter) call(e *chromejson.Event, id int64) {
-	kind := trace.CallOf(string(e.Text(e.Name)))
-	if kind != trace.Launches && kind != trace.BeginsCapture && kind != trace.EndsCapture || c.launched >= maxPairs {
-		return
-	}
-	c.row = append(append(append(c.row[:0], e.Text(e.PID)...), 0), e.Text(e.TID)...)
-	t := c.threads[string(c.row)]
-	if t == nil {
-		if len(c.threads) >= 4096 { // a broken file may have any number of rows
-			return
-		}
-		t = &trace.Launching{}
-		c.threads[string(c.row)] = t
-	}
-	t.Add(kind, id)
-	if kind == trace.Launches {
-		c.launched++
-	}
-}
-
-// lost counts the launches without GPU work. It returns 0 if no launch has GPU work, as in a trace without GPU
-// activity.
-func (c *counter) lost() (n int64) {
-	done, launches := slices.Compact(slices.Sorted(slices.Values(c.launches.to))), 0
-	for _, t := range c.threads {
-		for _, id := range t.IDs {
-			if launches++; len(done) == 0 {
-				return 0
-			}
-			if _, ok := slices.BinarySearch(done, id); !ok {
-				n++
-			}
-		}
-	}
-	if n == int64(launches) || c.launches.full || float64(n) <= trace.LostLeast*float64(launches) {
-		return 0
-	}
-	return n
 }
 
 func (c *counter) flow(e *chromejson.Event) {
@@ -192,7 +157,9 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	}
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
-	c.odd.add(oddLost, c.lost(), -1, false)
+	lost, late := c.hostOdd()
+	c.odd.add(oddLost, lost, -1, false)
+	c.odd.add(oddLate, late, -1, false)
 	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
 	c.odd.add("elements of traceEvents that are no event, skipped", st.Skipped, st.FirstSkip, false)

@@ -120,11 +120,11 @@ func (p *part) takes(s *chromejson.Scanner, kind chromejson.Kind) bool {
 		}
 		return false
 	}
-	if p.comms != nil {
-		p.comms.Event(&s.Event)
-	}
 	if !p.possible(&s.Event) {
 		return false
+	}
+	if p.comms != nil {
+		p.comms.Event(&s.Event)
 	}
 	if p.keep != nil && !p.keep(&s.Event) {
 		return false

@@ -72,14 +72,12 @@ type host struct {
 	last    map[int64]int32 // correlation id -> index of the op that ends last
 	kinds   []trace.Call    // by name
 	threads []thread        // by track
-	late    int64
 }
 
 // thread is the state of one thread.
 type thread struct {
 	trace.Launching
-	queued map[trace.TrackID][]int64 // by stream: ends of the ops launched since the last wait for the stream
-	copied int32                     // index of the op of the previous call, + 1, if that call copied to the host
+	trace.Waits
 }
 
 // checkHost adds notes about GPU ops that end after the synchronisation that waited for them. If lost is set, it also
@@ -102,17 +100,18 @@ func checkHost(t *trace.Trace, lost bool) {
 			h.call(s)
 		}
 	}
-	if h.late > 0 {
-		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLateOps, Source: t.Source.Path, Count: h.late})
-	}
-	launches, without := int64(0), int64(0)
+	launches, without, late := int64(0), int64(0), int64(0)
 	for i := range h.threads {
+		late += h.threads[i].Late
 		for _, id := range h.threads[i].IDs {
 			launches++
 			if _, ok := h.last[id]; !ok {
 				without++
 			}
 		}
+	}
+	if late > 0 {
+		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLateOps, Source: t.Source.Path, Count: late})
 	}
 	if lost && without < launches && float64(without) > trace.LostLeast*float64(launches) {
 		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLostOps, Source: t.Source.Path, Count: without, Lost: launches})
@@ -124,40 +123,13 @@ func (h *host) call(s *trace.Span) {
 		h.kinds[s.Name] = trace.CallOf(h.t.Strings.Get(s.Name))
 	}
 	kind, th := h.kinds[s.Name], &h.threads[s.Track]
-	switch kind {
-	case trace.WaitsDevice:
-		for stream := range th.queued {
-			h.wait(th, stream, s.End())
-		}
-	case trace.WaitsStream:
-		// The call does not say for which stream it waits. A copy to the host just before it shows the stream.
-		if at := th.copied; at > 0 {
-			h.wait(th, h.t.Spans[at-1].Track, s.End())
-		}
+	var op *trace.LastOp
+	if at, ok := h.last[s.Corr]; ok && s.Corr > 0 {
+		o := &h.t.Spans[at]
+		op = &trace.LastOp{Stream: int64(o.Track), End: o.End(), ToHost: o.Cat == trace.Memcpy && strings.Contains(h.t.Strings.Get(o.Name), "DtoH")}
 	}
-	at, ok := h.last[s.Corr]
-	if ok && s.Corr > 0 {
-		if th.queued == nil {
-			th.queued = map[trace.TrackID][]int64{}
-		}
-		op := &h.t.Spans[at]
-		th.queued[op.Track] = append(th.queued[op.Track], op.End())
-	}
-	th.copied = 0
-	if ok && kind == trace.Copies && strings.Contains(h.t.Strings.Get(h.t.Spans[at].Name), "DtoH") {
-		th.copied = at + 1
-	}
+	th.Waits.Add(kind, s.End(), op)
 	if kind != trace.Launches || s.Corr > 0 {
-		th.Add(kind, s.Corr)
+		th.Launching.Add(kind, s.Corr)
 	}
-}
-
-// wait counts the queued ops of a stream that end after a wait for the stream.
-func (h *host) wait(th *thread, stream trace.TrackID, end int64) {
-	for _, at := range th.queued[stream] {
-		if at > end+trace.LateLeast {
-			h.late++
-		}
-	}
-	th.queued[stream] = th.queued[stream][:0]
 }
