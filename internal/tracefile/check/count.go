@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -72,6 +73,7 @@ func (c *counter) event(e *chromejson.Event) {
 			}
 			if ok && c.rows.RunsOn(e, start, end) {
 				c.odd.add(oddRunsOn, 1, e.Off, false)
+				c.cutOp(e, start)
 			}
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.to, id)
@@ -82,6 +84,9 @@ func (c *counter) event(e *chromejson.Event) {
 		case "cuda_runtime", "cuda_driver":
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
+				if !ok {
+					end = math.MaxInt64 / 2 // no work ends later
+				}
 				c.call(e, id, end)
 				if ok && c.rows.SetBack(e, start, id) {
 					c.odd.add(oddSetBack, 1, e.Off, false)

@@ -46,6 +46,17 @@ func (c *counter) op(e *chromejson.Event, id, end int64) {
 	}
 }
 
+// cutOp ends the latest GPU work of an event's row at a time, so that work that runs on is counted only once.
+func (c *counter) cutOp(e *chromejson.Event, at int64) {
+	stream := int64(maphash.Bytes(seed, c.rowOf(e)))
+	for i := range slices.Backward(c.ops) {
+		if c.ops[i].Stream == stream {
+			c.ops[i].End = at
+			return
+		}
+	}
+}
+
 // call adds an API call to its thread.
 func (c *counter) call(e *chromejson.Event, id, end int64) {
 	row := c.rowOf(e)
