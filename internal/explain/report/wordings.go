@@ -327,7 +327,7 @@ var wordings = map[string]string{
 	"data-compared":       "whether a rank is late is unknown: only {n} of {steps} steps have collectives that are comparable over ranks",
 	"data-compared.none":  "whether a rank is late is unknown: {why}",
 	"apart_alone":         "the collectives have {size} ranks, and the capture has one of them",
-	"apart_none":          "the ranks ran no collectives, so they never waited for each other's GPUs",
+	"apart_none":          "the ranks ran no collectives",
 	"apart_collectives":   "no collective of one rank matches one of another rank",
 
 	// Prefill-decode disaggregation.
