@@ -11,6 +11,9 @@ const (
 	Launches           // launches a kernel or a graph, and so starts GPU work, except during the capture of a graph
 	BeginsCapture      // begins to capture a graph
 	EndsCapture
+	Copies      // copies asynchronously
+	WaitsStream // waits for a stream
+	WaitsDevice // waits for all streams
 )
 
 // CallOf returns the class of the API call with the given name. HIP's graph launches are OtherCall because the kernels
@@ -23,6 +26,38 @@ func CallOf(name string) Call {
 		return EndsCapture
 	case strings.Contains(name, "LaunchKernel"), strings.HasPrefix(name, "cudaGraphLaunch"), strings.HasPrefix(name, "cuGraphLaunch"):
 		return Launches
+	case strings.Contains(name, "MemcpyAsync"):
+		return Copies
+	case strings.Contains(name, "StreamSynchronize"):
+		return WaitsStream
+	case strings.Contains(name, "DeviceSynchronize"):
+		return WaitsDevice
 	}
 	return OtherCall
+}
+
+// Launching collects the launches of one thread that start GPU work. Launches that are captured into a CUDA graph start
+// none. The zero value is ready to use.
+type Launching struct {
+	IDs       []int64 // ids of the launches, as given to Add
+	capturing bool
+	captured  bool // whether the window contains the beginning or the end of a capture
+}
+
+// Add adds the thread's next API call. The end of a capture without a beginning shows that the capture began before the
+// window, and that all launches before this end were captured.
+func (l *Launching) Add(kind Call, id int64) {
+	switch kind {
+	case BeginsCapture:
+		l.capturing, l.captured = true, true
+	case EndsCapture:
+		if !l.captured {
+			l.IDs = l.IDs[:0]
+		}
+		l.capturing, l.captured = false, true
+	case Launches:
+		if !l.capturing {
+			l.IDs = append(l.IDs, id)
+		}
+	}
 }

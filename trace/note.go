@@ -102,6 +102,7 @@ const (
 
 	NoteRunsOn  // Count GPU ops that end after a later op of their stream
 	NoteSetBack // Count API calls have a lower correlation id than the preceding one; End is the largest distance, ns
+	NoteLateOps // Count GPU ops that end after the synchronisation that waited for them
 	NoteLostOps // Count launches out of Lost have no GPU op
 	NoteDevices // one file has kernels of Count GPUs
 
@@ -162,8 +163,8 @@ var noteKinds = [numNoteKinds]struct {
 
 	NoteThreadsLeft:   {Warning, "NVTX ranges of threads without steps left out", nil},
 	NoteProcessesLeft: {Info, "events of processes without GPU work left out", nil},
-	NoteRowBackwards:  {Warning, "rows that end before they start", nil},
-	NoteRowTime:       {Warning, "rows with impossible times", nil},
+	NoteRowBackwards:  {Loss, "rows that end before they start", nil},
+	NoteRowTime:       {Loss, "rows with impossible times", nil},
 	NoteNsysLost:      {Loss, "nsys: %s", Note.names},
 	NoteNsysSaid:      {Info, "nsys: %s", Note.names},
 	NoteNoEpoch:       {Warning, "the report does not say when it began: its times count from 1970", nil},
@@ -187,7 +188,8 @@ var noteKinds = [numNoteKinds]struct {
 
 	NoteStageName: {Warning, "its name says %s, but it holds %s: the content decides", Note.names},
 	NoteRunsOn:    {Loss, "GPU ops that end after a later op of their stream: cut at its start", nil},
-	NoteSetBack:   {Loss, "the clock was set back while recording: API calls are out of order, times around them are wrong", nil},
+	NoteSetBack:   {Loss, "API calls out of order, since the clock was set back while recording: times around them are wrong", nil},
+	NoteLateOps:   {Loss, "GPU ops that end after the synchronisation that waited for them: times of GPU work are wrong", nil},
 	NoteLostOps: {Loss, "%d of %d launches have no GPU record: figures of GPU work are too low", func(n Note) []any {
 		return []any{n.Count, n.Lost}
 	}},
@@ -230,6 +232,15 @@ func (n Note) Text() string {
 		return k.text
 	}
 	return fmt.Sprintf(k.text, k.args(n)...)
+}
+
+// SaysCount reports whether the text contains the count.
+func (n Note) SaysCount() bool {
+	switch n.Kind {
+	case NoteTogether, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps:
+		return true
+	}
+	return false
 }
 
 // String returns the source, if any, and the text.

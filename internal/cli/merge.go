@@ -11,6 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // mergeCmd is "trace merge".
@@ -94,7 +95,12 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	}
 	set.SayMissing(e.Console, res.Missing)
 	for _, n := range res.Notes {
-		e.Warn("%v", n)
+		if n.Severity() < trace.Loss {
+			e.Warn("%v", n)
+			continue
+		}
+		set.SayNote(e.Console, window.PathOf(n.Source), n)
+		e.Incomplete()
 	}
 	res.Format, res.Seconds = 1, time.Since(start).Seconds()
 	switch {

@@ -141,7 +141,7 @@ func sourceOf(a *match.Aligned, opt Options) result.Source {
 			s.Files = append(s.Files, x.Path)
 		}
 		s.Ranks = append(s.Ranks, r.Label)
-		s.Complete = s.Complete && src.Complete
+		s.Complete = s.Complete && src.Complete && !slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Severity() == trace.Loss })
 		s.Events += src.Events
 		s.Device = cmp.Or(s.Device, src.Device)
 		s.Software = s.Software || software(src.Device)

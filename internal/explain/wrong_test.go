@@ -237,6 +237,96 @@ func TestLostRank(t *testing.T) {
 	}
 }
 
+// TestLostSteps: the recording lost work of one rank in some steps. These steps count neither in its times nor in
+// comparisons.
+func TestLostSteps(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		base  string
+		lost  func(step int) bool
+		steps []int
+	}{
+		{"as recorded", "balanced", func(int) bool { return false }, nil},
+		{"no prefill", "balanced", func(step int) bool { return step < 2 }, []int{0, 1}},
+		{"the second half", "balanced", func(step int) bool { return step >= 5 }, []int{5, 6, 7, 8, 9}},
+		{"a graph launch", "graphs", func(step int) bool { return step == 6 }, []int{6}},
+	} {
+		ts := clone(realSet(t, c.base))
+		launched := map[int64]int{} // correlation id -> step
+		passes, _ := trace.Passes(ts[1])
+		for _, s := range ts[1].Spans {
+			if s.Cat.Launch() {
+				launched[s.Corr] = int(trace.PassAt(passes, s.Start))
+			}
+		}
+		ts[1].Spans = slices.DeleteFunc(ts[1].Spans, func(s trace.Span) bool {
+			step, ok := launched[s.Corr]
+			return s.Cat.OnGPU() && ok && step >= 0 && c.lost(step)
+		})
+		r, whole := analyzed(t, ts), analyzed(t, realSet(t, c.base))
+		var got []int
+		for _, f := range r.Findings {
+			if f.ID == "data-lost-tp01" {
+				got = f.Steps
+			}
+		}
+		named := strings.Contains(report.Words(r.Verdict), "lost GPU work of TP01")
+		if !slices.Equal(got, c.steps) || named != (c.steps != nil) {
+			t.Errorf("%s: got lost steps %v, want %v%s", c.name, got, c.steps, describe(r))
+		}
+		for n := range r.Steps {
+			ranks, all := r.Steps[n].Ranks, whole.Steps[n].Ranks
+			if c.lost(n) {
+				all = slices.DeleteFunc(slices.Clone(all), func(p result.StepRank) bool { return p.Rank == 1 })
+			}
+			if len(ranks) != len(all) {
+				t.Fatalf("%s, step %d: got times of %d ranks, want %d", c.name, n, len(ranks), len(all))
+			}
+			for i := range ranks {
+				if ranks[i].Compute != all[i].Compute {
+					t.Errorf("%s, step %d, rank %d: got compute %d, want %d", c.name, n, ranks[i].Rank, ranks[i].Compute, all[i].Compute)
+				}
+			}
+		}
+		for _, f := range said(r, result.Straggler) {
+			for _, n := range f.Steps {
+				if c.lost(n) {
+					t.Errorf("%s: %s is called late in step %d, where ranks cannot be compared%s", c.name, f.Names, n, describe(r))
+				}
+			}
+		}
+	}
+}
+
+// TestUncompared: the report says that ranks could not be compared.
+func TestUncompared(t *testing.T) {
+	alone := realSet(t, "balanced")[:1]
+	quiet := clone(realSet(t, "balanced"))
+	for _, tr := range quiet {
+		collective := map[int64]bool{}
+		for _, s := range tr.Spans {
+			if s.Cat == trace.Kernel && strings.Contains(tr.Strings.Get(s.Name), "nccl") {
+				collective[s.Corr] = true
+			}
+		}
+		tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool { return collective[s.Corr] && (s.Cat.OnGPU() || s.Cat.Launch()) })
+	}
+	for _, c := range []struct {
+		name string
+		ts   []*trace.Trace
+		want string
+	}{
+		{"all ranks", realSet(t, "balanced"), ""},
+		{"one of four", alone, "4 ranks, and the capture has one"},
+		{"no collectives", quiet, "ran no collectives"},
+	} {
+		short := strings.Join(strings.Fields(text(t, analyzed(t, c.ts))), " ")
+		if strings.Contains(short, "a rank is late is unknown: ") != (c.want != "") || !strings.Contains(short, c.want) {
+			t.Errorf("%s: want %q in: %s", c.name, c.want, short)
+		}
+	}
+}
+
 // TestIdleReplica: a data-parallel replica without requests is idle, not lost, and casts no doubt on the others. A
 // single rank without work among others of its replica does.
 func TestIdleReplica(t *testing.T) {

@@ -5,6 +5,7 @@ package answer
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
@@ -31,6 +32,16 @@ func Of(rep *result.Report) {
 	})
 	once(rep.Findings)
 	rep.Verdict = verdict(rep)
+	var ranks []string
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; strings.HasPrefix(f.Title.Key, "data-lost") {
+			ranks = append(ranks, f.Names...)
+		}
+	}
+	if ranks != nil && !strings.HasPrefix(rep.Verdict.Key, "data-lost") {
+		slices.Sort(ranks)
+		rep.Verdict = fact.Of("verdict_lost", "what", rep.Verdict, "ranks", ranks)
+	}
 }
 
 // once removes a recommended action from all findings except the first that has it.

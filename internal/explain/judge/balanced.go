@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -37,7 +38,10 @@ func balanced(c *capture) []result.Finding {
 			collectives += n
 		}
 	}
-	if compared < 2 || c.Steps <= leastSteps || float64(broken) > leftOut*float64(broken+collectives) {
+	if compared < 2 {
+		return uncompared(c)
+	}
+	if c.Steps <= leastSteps || float64(broken) > leftOut*float64(broken+collectives) {
 		return nil
 	}
 	if 2*len(in) < c.Steps {
@@ -59,6 +63,30 @@ func balanced(c *capture) []result.Finding {
 			fact.Of("compared", "n", collectives, "ranks", compared, "worst", worst.Name, "ns", worst.Caused)))
 	f.Evidence = append(f.Evidence, c.unequal()...)
 	return []result.Finding{f}
+}
+
+// uncompared states why no ranks could be compared, unless another finding does.
+func uncompared(c *capture) []result.Finding {
+	said := slices.ContainsFunc(c.found, func(f result.Finding) bool {
+		return slices.ContainsFunc([]string{"data-lost", "data-cut", "data-missing", "data-empty", "data-steps", "data-clocks", "data-idle"}, func(by string) bool { return strings.HasPrefix(f.ID, by) })
+	})
+	size, comm := 1, false
+	for _, r := range c.Ranks {
+		for i := range r.Colls {
+			size = max(size, r.Colls[i].Size)
+		}
+		comm = comm || slices.ContainsFunc(r.Ops, func(o prep.Op) bool { return o.Comm() })
+	}
+	why := fact.Of("apart_collectives")
+	switch {
+	case c.HostOnly || said || len(c.Ranks) == 1 && size == 1:
+		return nil
+	case len(c.Ranks) == 1:
+		why = fact.Of("apart_alone", "size", size)
+	case !comm:
+		why = fact.Of("apart_none")
+	}
+	return []result.Finding{whole(result.Data, "low", "data-compared", fact.Of("data-compared.none", "why", why))}
 }
 
 // unequal reports which rank gets at least twice as much input as the other ranks, although the other ranks do not wait

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -115,10 +116,12 @@ func dataFindings(c *capture) (out []result.Finding) {
 		if r.Captured > len(r.Calls) {
 			add("info", id("data-captured", r.Label), fact.Of("data-captured", "rank", r.Label, "n", r.Captured, "of", r.Captured+r.Lost+len(r.Calls)))
 		}
+		lost := lostWork(r)
 		switch {
-		case c.HostOnly || len(r.Ops) > 0 && !r.AsGoodAsMissing():
-		case r.Lost > 0:
-			add("medium", id("data-lost", r.Label), fact.Of("data-lost", "rank", r.Label, "n", r.Lost, "of", r.Lost+len(r.Calls)))
+		case c.HostOnly:
+		case len(lost.Steps) > 0 || r.AsGoodAsMissing() && r.Lost > 0:
+			out = append(out, lost)
+		case len(r.Ops) > 0:
 		case c.idleReplica(r):
 			add("info", id("data-idle", r.Label), fact.Of("data-idle", "rank", r.Label))
 		default:
@@ -176,6 +179,47 @@ func dataFindings(c *capture) (out []result.Finding) {
 		}
 	}
 	return out
+}
+
+// lostWork reports the launches of a rank without GPU work, with evidence for each kind of steps. Its Steps are the steps
+// that count as not measured.
+func lostWork(r *match.Rank) result.Finding {
+	type sums struct {
+		steps           []int
+		of, n, launches int
+	}
+	kinds := map[string]*sums{}
+	f := whole(result.Data, "medium", id("data-lost", r.Label), fact.Fact{})
+	f.Ranks = []int{r.Index}
+	lost := 0
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		k := kinds[s.Info.Kind.String()]
+		if k == nil {
+			k = &sums{}
+			kinds[s.Info.Kind.String()] = k
+		}
+		k.of++
+		k.n, k.launches, lost = k.n+s.Lost, k.launches+s.Lost+s.Launches, lost+s.Lost
+		if s.Unmeasured() {
+			k.steps = append(k.steps, i+r.First)
+			f.Steps = append(f.Steps, i+r.First)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if k := kinds[kind]; len(k.steps) > 0 {
+			f.Evidence = append(f.Evidence, proof("count", float64(k.n), float64(k.launches),
+				fact.Of("lost_steps", "kind", kind, "steps", k.steps, "n", len(k.steps), "all", k.of, "lost", k.n, "launches", k.launches)))
+		}
+	}
+	if n := len(f.Steps); n > 0 {
+		f.FirstStep, f.LastStep = f.Steps[0], f.Steps[n-1]
+	}
+	lost = max(lost, r.Lost) // lost includes graphs, and r.Lost includes launches outside of steps
+	if f.Title = fact.Of("data-lost", "rank", r.Label, "n", lost, "of", lost+len(r.Calls)); !r.AsGoodAsMissing() {
+		f.Title = fact.Of("data-lost.steps", "rank", r.Label, "n", len(f.Steps), "of", len(r.Steps))
+	}
+	return f
 }
 
 // doubtful finds ranks with a lateness that clock error could explain. The only sign of such lateness is that these

@@ -66,12 +66,12 @@ func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	return e
 }
 
-// workBySteps sums a rank's own work by step and kernel.
+// workBySteps sums a rank's own work by step and kernel. It leaves out steps with lost work.
 func workBySteps(r *match.Rank, steps int) []*approach {
 	out := make([]*approach, steps)
 	for i := range r.Ops {
 		o := &r.Ops[i]
-		if o.Comm() || o.Step < 0 {
+		if o.Comm() || o.Step < 0 || r.Steps[o.Step].Unmeasured() {
 			continue
 		}
 		n := int(o.Step) + r.First

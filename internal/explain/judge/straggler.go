@@ -127,8 +127,11 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 }
 
 // hidden reports whether another rank made the remaining ranks wait, on average, longer in step n than a usual step
-// takes. In such a step, the lateness of rank i cannot be seen.
+// takes, or whether a rank has lost GPU work of the step. In such a step, the lateness of rank i cannot be seen.
 func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
+	if d.Lacks(n) {
+		return true
+	}
 	for j := range d.late {
 		if j != i && d.late[j][n].cost > a.StepPeriod(n) {
 			return true

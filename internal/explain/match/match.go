@@ -111,10 +111,21 @@ func (d *Domain) Common() (first, end int) {
 	return first, max(first, end)
 }
 
+// Lacks reports whether a rank has lost GPU work of the step, so that ranks cannot be compared in it.
+func (d *Domain) Lacks(step int) bool {
+	return slices.ContainsFunc(d.Ranks, func(r *Rank) bool {
+		i := step - r.First
+		return i >= 0 && i < len(r.Steps) && r.Steps[i].Unmeasured() && len(r.Ops) > 0
+	})
+}
+
 // Whole reports whether a step is complete: in each domain, either all ranks have it in full or none has it. Ranks with
 // truncated files count as well.
 func (a *Aligned) Whole(step int) bool {
 	for _, d := range a.Domains {
+		if d.Lacks(step) {
+			return false
+		}
 		first, end := d.Common()
 		if end == 0 || len(d.Ranks) == 1 && len(d.Ranks[0].Cut) == 0 || step >= first && step < end {
 			continue
@@ -140,7 +151,7 @@ func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 			longest = max(longest, n)
 		}
 	}
-	if first, end := d.Common(); len(members) < 2 || k.step < first || k.step >= end {
+	if first, end := d.Common(); len(members) < 2 || k.step < first || k.step >= end || d.Lacks(k.step) {
 		return
 	}
 	for n := range shortest {

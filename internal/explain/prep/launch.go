@@ -114,7 +114,7 @@ func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 		case strings.HasSuffix(name, "StreamBeginCapture"): // prefixed by hip, cuda or cu (cu also has a suffix)
 			kind[id], any = begin, true
 		case strings.HasSuffix(name, "StreamEndCapture"):
-			kind[id] = end
+			kind[id], any = end, true
 		}
 	}
 	if !any {
@@ -127,9 +127,13 @@ func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 		}
 	}
 	slices.SortFunc(calls, func(a, b *trace.Span) int { return cmp.Compare(a.Start, b.Start) })
-	captured, from := map[trace.TrackID][]Interval{}, map[trace.TrackID]int64{}
+	captured, from, seen := map[trace.TrackID][]Interval{}, map[trace.TrackID]int64{}, map[trace.TrackID]bool{}
 	for _, s := range calls {
 		at, open := from[s.Track]
+		if kind[s.Name] == end && !seen[s.Track] { // the capture began before the window
+			at, open = math.MinInt64, true
+		}
+		seen[s.Track] = true
 		switch {
 		case kind[s.Name] == begin && !open:
 			from[s.Track] = s.Start

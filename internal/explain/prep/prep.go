@@ -112,7 +112,14 @@ type Step struct {
 	Quiet                     int64 // from then until Start, the thread recorded nothing; equal to Start: no such time
 	Until                     int64 // end of the stage that contains the step; 0: none
 	Kernels, Launches, Graphs int   // numbers of kernels, of launch calls, and of calls that replay graphs
+	Lost                      int   // number of launches of kernels and graphs without any GPU work
 }
+
+// lostShare is the share of a step's launches without GPU work above which the step has no valid figures.
+const lostShare = 0.05
+
+// Unmeasured reports whether the recording lost so much of the step's GPU work that its figures are invalid.
+func (s *Step) Unmeasured() bool { return float64(s.Lost) > lostShare*float64(s.Launches+s.Lost) }
 
 // Traces prepares several traces in parallel. rules are as in Trace.
 func Traces(traces []*trace.Trace, rules *kernel.Rules) []*Rank {
@@ -217,15 +224,23 @@ func (r *Rank) link(t *trace.Trace) {
 			continue
 		}
 		at, ok := callOf.of(s.Corr)
-		if ok && at == int32(i) && strings.Contains(t.Strings.Get(s.Name), "LaunchKernel") {
-			if Overlap(captured[s.Track], s.Start, s.End()) > 0 {
+		name := t.Strings.Get(s.Name)
+		outer := ok && at == int32(i)
+		inGraph := outer && Overlap(captured[s.Track], s.Start, s.End()) > 0
+		if outer && strings.Contains(name, "LaunchKernel") {
+			if inGraph {
 				r.Captured++
 			} else {
 				r.Lost++
 			}
 		}
-		if trace.IsGraphLaunch(t.Strings.Get(s.Name)) && (!ok || callAt[at] == 0) {
+		if trace.IsGraphLaunch(name) && (!ok || callAt[at] == 0) {
 			r.Empty++
+		}
+		if outer && !inGraph && trace.CallOf(name) == trace.Launches {
+			if step := r.StepAt(s.Start); step >= 0 {
+				r.Steps[step].Lost++
+			}
 		}
 	}
 	r.sortCalls()
@@ -331,7 +346,8 @@ func devices(t *trace.Trace) []int32 {
 
 // AsGoodAsMissing reports whether the rank made steps, but most or all of its GPU work is missing from the recording.
 func (r *Rank) AsGoodAsMissing() bool {
-	return r.Lost > len(r.Calls) || len(r.Ops) == 0 && len(r.Steps) > 0
+	measured := func(s Step) bool { return !s.Unmeasured() }
+	return r.Lost > len(r.Calls) || len(r.Steps) > 0 && (len(r.Ops) == 0 || !slices.ContainsFunc(r.Steps, measured))
 }
 
 // InGraph reports whether a graph replay ran the op.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -145,7 +147,8 @@ func headline(r *result.Report) []string {
 }
 
 // caveat describes the gaps of a capture; "" if it is complete.
-func caveat(s *result.Source) string {
+func caveat(r *result.Report) string {
+	s := &r.Source
 	switch {
 	case len(s.Doubts) > 0:
 		return "not one capture: " + columns.Clean(strings.Join(s.Doubts, "; ")) + ": rank findings may be wrong"
@@ -156,10 +159,39 @@ func caveat(s *result.Source) string {
 			text += " … (" + more + ")"
 		}
 		return text + ": the figures cover only the ranks found"
-	case !s.Complete:
+	case !s.Complete && slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return strings.HasPrefix(f.ID, "data-cut") }):
 		return "a file ends early, see the findings and notes"
+	case !s.Complete:
+		return losses(r)
 	}
 	return ""
+}
+
+// losses describes the first loss in the notes of a report, and counts the others.
+func losses(r *result.Report) string {
+	text, more := "", 0
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		if n.Severity != trace.Loss.String() {
+			continue
+		}
+		if text != "" {
+			more++
+			continue
+		}
+		text = Words(n.Text)
+		if n.Count > 1 && !strings.Contains(text, strconv.FormatInt(n.Count, 10)) {
+			text = metric.Count(n.Count) + " " + text
+		}
+		text = columns.Clean(path.Base(n.Source) + ": " + text)
+	}
+	switch {
+	case text == "":
+		return "a file ends early, see the findings and notes"
+	case more > 0:
+		text += fmt.Sprintf(" (and %s: --tables notes)", plural(more, "more note"))
+	}
+	return text
 }
 
 func plural(n int, noun string) string {

@@ -78,7 +78,7 @@ func HTML(w io.Writer, r *result.Report) error {
 func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	data := newPageData(r, l)
 	p := page{
-		R: r, Title: "Analysis", Caveat: caveat(&r.Source), HasGrid: data.Grid.Cols > 0, HasMemory: len(data.Memory) > 0,
+		R: r, Title: "Analysis", Caveat: caveat(r), HasGrid: data.Grid.Cols > 0, HasMemory: len(data.Memory) > 0,
 	}
 	if r.Source.ID != "" {
 		p.Title = "Analysis of " + columns.Clean(r.Source.ID)

@@ -28,7 +28,7 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	if s := answer(r); s != "" {
 		write("\n**", escapeMarkdown(s), "**")
 	}
-	if c := caveat(&r.Source); c != "" {
+	if c := caveat(r); c != "" {
 		write("\n**Incomplete:** ", escapeMarkdown(c))
 	}
 	write("")

@@ -69,7 +69,7 @@ type OverviewTime struct {
 // NewOverview returns the overview of r. r must have been returned by Plain.
 func NewOverview(r *result.Report) *Overview {
 	o := &Overview{
-		Title: "Capture", Verdict: answer(r), Caveat: caveat(&r.Source), Head: headline(r), Findings: []OverviewFinding{},
+		Title: "Capture", Verdict: answer(r), Caveat: caveat(r), Head: headline(r), Findings: []OverviewFinding{},
 		Says: []string{}, Times: []OverviewTime{}, Chart: newPageData(r, pageLimits), LeftOut: []string{},
 	}
 	if r.Source.ID != "" {

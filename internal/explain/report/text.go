@@ -81,7 +81,7 @@ func (t *textWriter) caveat(text string) {
 func (t *textWriter) head(r *result.Report) {
 	doubt := len(r.Source.Doubts) > 0
 	if doubt {
-		t.caveat(caveat(&r.Source))
+		t.caveat(caveat(r))
 	}
 	head := strings.Join(headline(r), " · ")
 	if id := columns.Clean(r.Source.ID); id != "" {
@@ -96,7 +96,7 @@ func (t *textWriter) head(r *result.Report) {
 	for _, l := range columns.Wrap(answer(r), t.width) {
 		t.line(t.p.bold(l))
 	}
-	if c := caveat(&r.Source); c != "" && !doubt {
+	if c := caveat(r); c != "" && !doubt {
 		t.caveat("incomplete: " + c)
 	}
 	t.line("")

@@ -74,6 +74,7 @@ var wordings = map[string]string{
 	"verdict_small":   "no finding costs much{idle}. The largest: {what}",
 	"verdict_idle":    ", although the GPUs idle {share:about} of the time",
 	"verdict_queued":  ", although the GPUs idle {share:about} of the time, mostly while queued work waits for something outside this window",
+	"verdict_lost":    "{what}. Incomplete: the recording lost GPU work of {ranks:ranks}",
 	"verdict_nothing": "no problems found{idle}",
 
 	"next_cores":             "give each software device a core of its own: fewer ranks, or a machine with more cores",
@@ -319,9 +320,15 @@ var wordings = map[string]string{
 	"data-launches":       "{share:share} of the GPU work has no recorded launch: the idle time before it cannot be explained",
 	"data-captured":       "{n:count} of {of:count} launches of {rank} happened while a CUDA graph was captured: they run nothing then, so the window shows the capture, not serving",
 	"data-lost":           "{n:count} of {of:count} launches of {rank} have no GPU work in the trace: the recording lost it, so this rank is left out of step times, and whether the others waited for it is unknown",
+	"data-lost.steps":     "the recording lost GPU work of {rank} in {n:count} of {of:count} steps: they are left out of its times, and no ranks are compared in them",
+	"lost_steps":          "{n:count} of {all:count} {kind} steps: {lost:count} of {launches:count} launches have no GPU record (steps {steps:few})",
 	"data-graphs":         "{n} graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high",
 	"data-classes":        "{share:share} of the GPU time is in kernels of unknown class",
 	"data-compared":       "whether a rank is late is unknown: only {n} of {steps} steps have collectives that are comparable over ranks",
+	"data-compared.none":  "whether a rank is late is unknown: {why}",
+	"apart_alone":         "the collectives have {size} ranks, and the capture has one of them",
+	"apart_none":          "the ranks ran no collectives",
+	"apart_collectives":   "no collective of one rank matches one of another rank",
 
 	// Prefill-decode disaggregation.
 	"pd_limit.transfer_memory": "the KV transfer limits the throughput: {sent:mean} requests are prefilled and being sent; they hold KV memory of the prefill servers, and {waiting:mean} requests wait for it while those servers idle {idle:share} of the time",

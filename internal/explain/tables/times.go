@@ -65,7 +65,7 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 				row.Kind, row.Mode, row.Batch, row.Tokens = st.Info.Kind.String(), st.Info.Mode, st.Info.Batch, st.Info.Tokens
 				row.Name, row.Stage = st.Name, r.Source.Stage
 			}
-			if r.AsGoodAsMissing() && !a.HostOnly {
+			if (r.AsGoodAsMissing() || st.Unmeasured()) && !a.HostOnly {
 				continue // including it would halve the means over two ranks
 			}
 			p := result.StepRank{Rank: r.Index, Start: r.Wall(st.Start) - a.Origin, CPU: st.End - st.Start, Period: r.Period(i),

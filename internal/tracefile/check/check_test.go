@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,9 +97,9 @@ func TestOdd(t *testing.T) {
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 6e11}`, "", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 7e11}`, "dur above 7 days", false},
 		{`{"ph": "X", ` + base + `"ts": 1}`, "span without dur", false},
-		{`{"ph": "X", ` + base + `"ts": 1, "dur": "x"}`, "dur is not a number", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": "x"}`, "dur is no number", false},
 		{`{"ph": "X", ` + base + `"dur": 1}`, "event without ts", false},
-		{`{"ph": "X", ` + base + `"ts": [], "dur": 1}`, "ts is not a number", false},
+		{`{"ph": "X", ` + base + `"ts": [], "dur": 1}`, "ts is no number", false},
 		{`{` + base + `"ts": 1, "dur": 1}`, "event without ph", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": NaN}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": -Infinity}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
@@ -107,7 +108,7 @@ func TestOdd(t *testing.T) {
 		{`{"ph": "s", "cat": "a", "id": 5, ` + base + `"ts": 1}, {"ph": "f", "cat": "a", "id": 5, ` + base + `"ts": 1}`, "", true},
 		{`{"ph": "X", "cat": "kernel", ` + base + `"ts": 1, "dur": 1, "args": {"correlation": 3}}`, "GPU work whose launch is not recorded", true},
 		{`{"ph": "M", "name": "process_name", "pid": 1, "args": {}}`, "", true},
-		{`5`, "elements of traceEvents that are not events, skipped", false},
+		{`5`, "elements of traceEvents that are no event, skipped", false},
 	}
 	for _, tt := range tests {
 		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+tt.event+`]}`))
@@ -148,6 +149,45 @@ func TestIncomplete(t *testing.T) {
 				t.Errorf("incomplete %v:\n%s", r.Incomplete(), b.String())
 			}
 		})
+	}
+}
+
+// TestImpossible: the state of a file is complete only if its events are possible.
+func TestImpossible(t *testing.T) {
+	launch := func(ts, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 1, "ts": %d, "dur": 1, "args": {"correlation": %d}}`, ts, id)
+	}
+	work := func(ts, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": %d, "dur": 1, "args": {"correlation": %d}}`, ts, id)
+	}
+	span := func(cat, name string, tid int) func(ts, id int) string {
+		return func(ts, id int) string {
+			return fmt.Sprintf(`{"ph": "X", "cat": %q, "name": %q, "pid": 9, "tid": %d, "ts": %d, "dur": 3, "args": {"correlation": %d}}`, cat, name, tid, ts, id)
+		}
+	}
+	copied, waited := span("cuda_runtime", "cudaMemcpyAsync", 1), span("cuda_runtime", "cudaStreamSynchronize", 1)
+	moved := span("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 7)
+	const at = 200_000_000_000 // µs
+	const ended = `{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamEndCapture", "pid": 9, "tid": 1, "ts": 200000000015, "dur": 1, "args": {"correlation": 2}}`
+	for _, c := range []struct {
+		name   string
+		events []string
+		want   string
+	}{
+		{"as recorded", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, ""},
+		{"a launch without work", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2)}, oddLost},
+		{"the launches before the end of a capture", []string{launch(at+10, 1), ended, launch(at+20, 3), work(at+25, 3)}, ""},
+		{"a copy ends after its synchronisation", []string{copied(at, 1), moved(at+5_000, 1), waited(at+2, 2)}, oddLate},
+		{"a copy ends before its synchronisation ends", []string{copied(at, 1), moved(at+2, 1), waited(at+1, 2)}, ""},
+		{"the first time is 0", []string{launch(0, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, oddAway},
+		{"the time of a synchronisation is 0", []string{copied(at, 1), moved(at+5_000, 1), waited(0, 2)}, oddAway},
+		{"a copy runs on", []string{copied(at, 1), strings.Replace(moved(at+1, 1), `"dur": 3`, `"dur": 5000`, 1), waited(at+2, 2), launch(at+20, 3), span("kernel", "k", 7)(at+25, 3)}, oddRunsOn},
+	} {
+		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+strings.Join(c.events, ", ")+`]}`))
+		f := &r.Files[0]
+		if f.Complete != (c.want == "") || c.want != "" && (f.Impossible() != 1 || !slices.ContainsFunc(f.Odd, func(o Odd) bool { return o.Kind == c.want })) {
+			t.Errorf("%s: complete %t, %+v, want only %q", c.name, f.Complete, f.Odd, c.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -21,10 +22,12 @@ type counter struct {
 	phase    [256]int64
 	flows    map[string]*pairing
 	launches pairing // correlation ids of API calls and of GPU work
-	rows     rows
+	rows     merge.Rows
 
-	launched  []int64         // correlation ids of launches outside graph captures
-	capturing map[string]bool // rows on which a graph is being captured
+	threads map[string]*thread // by row
+	calls   int                // number of calls in threads
+	ops     []gpuOp
+	row     []byte
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -65,18 +68,27 @@ func (c *counter) event(e *chromejson.Event) {
 			}
 			s.Event(e)
 		case "kernel", "gpu_memcpy", "gpu_memset":
-			c.comms.Event(e)
-			if ok && c.rows.runsOn(e, start, end) {
-				c.odd.add(oddRunsOn, 1, e.Off, false)
+			if ok {
+				c.comms.Event(e)
 			}
-			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok && id > 0 {
+			if ok && c.rows.RunsOn(e, start, end) {
+				c.odd.add(oddRunsOn, 1, e.Off, false)
+				c.cutOp(e, start)
+			}
+			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.to, id)
+				if ok {
+					c.op(e, id, end)
+				}
 			}
 		case "cuda_runtime", "cuda_driver":
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
-				c.call(e, id)
-				if ok && c.rows.setBack(e, start, id) {
+				if !ok {
+					end = math.MaxInt64 / 2 // no work ends later
+				}
+				c.call(e, id, end)
+				if ok && c.rows.SetBack(e, start, id) {
 					c.odd.add(oddSetBack, 1, e.Off, false)
 				}
 			}
@@ -84,49 +96,10 @@ func (c *counter) event(e *chromejson.Event) {
 	}
 }
 
-// call stores the correlation id of a launch.
-func (c *counter) call(e *chromejson.Event, id int64) {
-	switch kind := trace.CallOf(string(e.Text(e.Name))); kind {
-	case trace.BeginsCapture, trace.EndsCapture:
-		if c.capturing == nil {
-			c.capturing = map[string]bool{}
-		}
-		if row := string(e.Text(e.PID)) + "/" + string(e.Text(e.TID)); len(c.capturing) < 4096 {
-			c.capturing[row] = kind == trace.BeginsCapture
-		}
-	case trace.Launches:
-		if len(c.capturing) > 0 && c.capturing[string(e.Text(e.PID))+"/"+string(e.Text(e.TID))] {
-			return
-		}
-		if len(c.launched) < maxPairs {
-			c.launched = append(c.launched, id)
-		}
-	}
-}
-
-// lost counts the launches without GPU work. It returns 0 if no launch has GPU work, as in a trace without GPU
-// activity.
-func (c *counter) lost() (n int64) {
-	done := slices.Compact(slices.Sorted(slices.Values(c.launches.to)))
-	for _, id := range c.launched {
-		if _, ok := slices.BinarySearch(done, id); !ok {
-			n++
-		}
-	}
-	if n == int64(len(c.launched)) || c.launches.full || float64(n) <= lostLeast*float64(len(c.launched)) {
-		return 0
-	}
-	return n
-}
-
-// lostLeast is the share of launches without GPU work above which the profiler must have lost records. Package read
-// uses the same share.
-const lostLeast = 0.01
-
 func (c *counter) flow(e *chromejson.Event) {
 	id, ok := e.Int(e.ID)
 	if !ok {
-		c.odd.add("flow id is not an integer", 1, e.Off, true)
+		c.odd.add("flow id is no integer", 1, e.Off, true)
 		return
 	}
 	p := c.flows[c.lastCat]
@@ -189,11 +162,13 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	}
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
-	c.odd.add(oddLost, c.lost(), -1, false)
-	c.odd.add("events with unescaped quotes, repaired", st.Repaired, -1, false)
+	lost, late := c.hostOdd()
+	c.odd.add(oddLost, lost, -1, false)
+	c.odd.add(oddLate, late, -1, false)
+	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
-	c.odd.add("elements of traceEvents that are not events, skipped", st.Skipped, st.FirstSkip, false)
-	c.odd.add("of these not examined: too much before them was broken", st.Unmended, -1, false)
+	c.odd.add("elements of traceEvents that are no event, skipped", st.Skipped, st.FirstSkip, false)
+	c.odd.add("of these not looked at closely, since too much before them was broken", st.Unmended, -1, false)
 	if src.Garbage() {
 		c.odd.add("bytes after the last gzip member", 1, -1, true)
 	}

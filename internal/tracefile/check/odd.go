@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Odd is a kind of anomaly in a file. Harmless kinds occur in good files too.
@@ -14,38 +15,21 @@ type Odd struct {
 	Harmless bool   `json:"harmless"`
 }
 
-// longest is the longest plausible duration (ns): seven days, the limit of HTA.
-const longest = 7 * 24 * 3600 * 1_000_000_000
-
 // oddness counts anomalies by kind, in order of first appearance.
 type oddness struct {
-	list  []Odd
-	first []int64 // times of the first events, until there are firstTimes of them
-	mid   int64   // median of first; a time that is days away from mid is impossible
-}
-
-// firstTimes is the number of events at the start of the file whose median time serves as the reference for impossible
-// times.
-const firstTimes = 101
-
-// away reports whether a time lies days away from the times of the first events of the file.
-func (o *oddness) away(at int64) bool {
-	if len(o.first) < firstTimes {
-		o.first = append(o.first, at)
-		sorted := slices.Sorted(slices.Values(o.first))
-		o.mid = sorted[len(sorted)/2]
-	}
-	return at < o.mid-longest || at > o.mid+longest
+	list []Odd
+	mid  int64 // median of the times of the first events
 }
 
 // impossible lists the kinds of anomalies that keep a file from counting as complete.
-var impossible = []string{oddNegative, oddAway, oddRunsOn, oddSetBack, oddLost}
+var impossible = []string{oddNegative, oddAway, oddRunsOn, oddSetBack, oddLate, oddLost}
 
 const (
 	oddNegative = "negative dur"
 	oddAway     = "ts days away from the others"
 	oddRunsOn   = "GPU work that ends after later work of its stream"
 	oddSetBack  = "API calls out of order: the clock was set back"
+	oddLate     = "GPU work that ends after the synchronisation that waited for it"
 	oddLost     = "launches without GPU work"
 )
 
@@ -84,10 +68,10 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	}
 	start, ok = chromejson.ParseMicros(e.Text(e.TS))
 	if !ok {
-		o.add("ts is not a number", 1, e.Off, false)
+		o.add("ts is no number", 1, e.Off, false)
 		return 0, 0, false
 	}
-	if e.Ph != 'M' && o.away(start) {
+	if e.Ph != 'M' && trace.Away(start, o.mid) {
 		o.add(oddAway, 1, e.Off, false)
 		return 0, 0, false
 	}
@@ -102,10 +86,10 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	dur, ok := chromejson.ParseMicros(e.Text(e.Dur))
 	switch {
 	case !ok:
-		o.add("dur is not a number", 1, e.Off, false)
+		o.add("dur is no number", 1, e.Off, false)
 	case dur < 0:
 		o.add(oddNegative, 1, e.Off, false)
-	case dur > longest:
+	case dur > trace.Longest:
 		o.add("dur above 7 days", 1, e.Off, false)
 	default:
 		end = start + dur

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // each calls f for the parts that choose accepts. It runs at most as many calls at a time as there are cores.
@@ -46,7 +47,7 @@ func (p *part) prescan(ctx context.Context, comms *Comms, meta bool) error {
 		case err == io.EOF:
 			return nil
 		case kind == chromejson.EventToken:
-			if comms != nil {
+			if ns, ok := chromejson.ParseMicros(s.Event.Text(s.Event.TS)); comms != nil && !(ok && trace.Away(ns, p.MidTS)) {
 				comms.Event(&s.Event)
 			}
 		case meta && s.Stats.Events > 0 && string(s.Key) == "baseTimeNanoseconds":

@@ -41,7 +41,7 @@ func plan(ctx context.Context, window set.Set, opt Options) (*merger, error) {
 	labels := set.Labels(heads)
 	m.parts = make([]*part, len(heads))
 	for i, h := range heads {
-		p := &part{Head: h, index: i, label: labels[i], meter: opt.Meter, rest: opt.Rest}
+		p := &part{Head: h, index: i, label: labels[i], meter: opt.Meter, rest: opt.Rest, odd: trace.Tally{}}
 		m.parts[i] = p
 		p.problem = h.Problem
 		p.rw.ids, p.rw.index = IDMap{Stride: len(heads)}, i
@@ -269,5 +269,6 @@ func (m *merger) again() {
 	m.note(trace.NoteAligned, "")
 	for _, p := range m.parts {
 		p.kept, p.tail, p.stats, p.meter = 0, nil, chromejson.Stats{}, nil
+		p.rows, p.odd = Rows{}, trace.Tally{}
 	}
 }

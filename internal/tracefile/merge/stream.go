@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // part is one input file of the merge.
@@ -36,6 +37,8 @@ type part struct {
 	kept    int64
 	problem *set.Problem
 	garbage bool
+	rows    Rows
+	odd     trace.Tally  // violations of invariants
 	tail    []set.Member // top-level members after the events
 }
 
@@ -115,6 +118,9 @@ func (p *part) takes(s *chromejson.Scanner, kind chromejson.Kind) bool {
 			p.Learn(s.Key, s.Value)
 			p.tail = append(p.tail, set.Member{Key: string(s.Key), Value: bytes.Clone(s.Value)})
 		}
+		return false
+	}
+	if !p.possible(&s.Event) {
 		return false
 	}
 	if p.comms != nil {

@@ -29,9 +29,6 @@ type builder struct {
 	threadName   map[trackKey]string
 }
 
-// sevenDays is seven days, in ns.
-const sevenDays = 7 * 24 * 3600 * 1_000_000_000
-
 // farthest is the largest accepted time or base, in ns. Counted from 1970, it lies in the year 2043. The sum of a time
 // and a base below farthest cannot overflow.
 const farthest = 1 << 61
@@ -139,7 +136,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 			dur = 0
 		}
 		// HTA drops spans longer than a week. No serving window is that long.
-		if dur > sevenDays {
+		if dur > trace.Longest {
 			b.odd.Add(trace.NoteDaysLong, 1)
 			return false
 		}
@@ -353,7 +350,7 @@ func (b *builder) end(e *chromejson.Event) {
 			s := b.spans.at(o.span)
 			if ok {
 				s.Dur = max(0, at-s.Start)
-				if s.Dur > sevenDays {
+				if s.Dur > trace.Longest {
 					s.Dur = 0
 					b.odd.Add(trace.NoteDaysLongNested, 1)
 				}

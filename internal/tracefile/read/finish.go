@@ -46,8 +46,8 @@ func (b *builder) busyDevices() (n int) {
 	return n
 }
 
-// near returns a function that reports whether a time lies within a few days of the other times of the file. Times
-// farther away are invalid and would stretch the window.
+// near returns a function that reports whether a time fits the other times of the file. Other times would stretch the
+// window.
 func (b *builder) near() func(at int64) bool {
 	if b.spans.n == 0 {
 		return func(int64) bool { return true }
@@ -58,7 +58,7 @@ func (b *builder) near() func(at int64) bool {
 	}
 	slices.Sort(starts)
 	mid := starts[len(starts)/2]
-	return func(at int64) bool { return mid-sevenDays <= at && at <= mid+sevenDays }
+	return func(at int64) bool { return !trace.Away(at, mid) }
 }
 
 // finish sorts and completes the table. It adds base to all times.

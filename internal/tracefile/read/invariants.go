@@ -1,24 +1,14 @@
 package read
 
-import "github.com/stepscope/stepscope/trace"
+import (
+	"strings"
 
-// Invariants of recordings. None is violated in captures of SGLang 0.5.11 and 0.5.17 and vLLM 0.26 on H100 and H200, with
-// and without injected faults.
-//
-//   - A GPU op ends before a later op of its stream ends. Ops may overlap (programmatic dependent launch), but a stream
-//     completes them in order. Some ROCm captures report kernels that end 25 ms too late.
-//   - Correlation ids of a thread's API calls rise with time. In order of time they fall only where the clock was set
-//     back.
-//   - Each launch has a GPU op, except a launch that is recorded into a CUDA graph during graph capture.
-const (
-	runsOnLeast  = 1_000   // ns: an op that ends too late by less than this is not a violation
-	setBackLeast = 100_000 // ns: a clock that goes back by less than this is not a violation
-	lostLeast    = 0.01    // share of launches without a GPU op above which records are lost
+	"github.com/stepscope/stepscope/trace"
 )
 
 // checkInvariants adds notes about violations to t, whose spans must be in order of time. It shortens a GPU op that
-// ends too late to the start of the next op of its stream.
-func checkInvariants(t *trace.Trace) {
+// ends too late to the start of the next op of its stream. lost is as in checkHost.
+func checkInvariants(t *trace.Trace, lost bool) {
 	odd := trace.Tally{}
 	last := make([]int, len(t.Tracks)) // index of the latest GPU op of each track, plus 1
 	calls := make([]ids, len(t.Tracks))
@@ -28,7 +18,7 @@ func checkInvariants(t *trace.Trace) {
 		switch s.Cat {
 		case trace.Kernel, trace.Memcpy, trace.Memset:
 			if p := last[s.Track]; p > 0 {
-				if before := &t.Spans[p-1]; before.End() > s.End()+runsOnLeast {
+				if before := &t.Spans[p-1]; before.End() > s.End()+trace.RunsOnLeast {
 					if before.Dur = s.Dur; s.Start > before.Start {
 						before.Dur = s.Start - before.Start
 					}
@@ -50,21 +40,21 @@ func checkInvariants(t *trace.Trace) {
 		n.End = back
 		t.Notes = append(t.Notes, n)
 	}
-	noteLost(t)
+	checkHost(t, lost)
 }
 
 // ids holds the API calls of a track so far.
 type ids struct {
 	calls []int // indices of spans
-	next  int   // first call that began less than setBackLeast before the latest call
+	next  int   // first call that began less than trace.SetBackLeast before the latest call
 	high  int   // the span with the highest correlation id before next, + 1
 }
 
-// highest adds the call of a span. If a call with a higher correlation id began earlier by at least setBackLeast,
+// highest adds the call of a span. If a call with a higher correlation id began earlier by at least trace.SetBackLeast,
 // highest returns the difference between the start times. Otherwise it returns 0.
 func (c *ids) highest(t *trace.Trace, i int) int64 {
 	s := &t.Spans[i]
-	for ; c.next < len(c.calls) && s.Start-t.Spans[c.calls[c.next]].Start > setBackLeast; c.next++ {
+	for ; c.next < len(c.calls) && s.Start-t.Spans[c.calls[c.next]].Start > trace.SetBackLeast; c.next++ {
 		if at := c.calls[c.next]; c.high == 0 || t.Spans[at].Corr > t.Spans[c.high-1].Corr {
 			c.high = at + 1
 		}
@@ -76,44 +66,70 @@ func (c *ids) highest(t *trace.Trace, i int) int64 {
 	return s.Start - t.Spans[c.high-1].Start
 }
 
-// noteLost adds a note about launches without a GPU op, which mean that the profiler dropped records. A trace in which
-// no launch has a GPU op, such as a trace without GPU activity, gets no note.
-func noteLost(t *trace.Trace) {
-	done := map[int64]bool{}
+// host checks the API calls of a trace against the GPU ops that they started.
+type host struct {
+	t       *trace.Trace
+	last    map[int64]int32 // correlation id -> index of the op that ends last
+	kinds   []trace.Call    // by name
+	threads []thread        // by track
+}
+
+// thread is the state of one thread.
+type thread struct {
+	trace.Launching
+	trace.Waits
+}
+
+// checkHost adds notes about GPU ops that end after the synchronisation that waited for them. If lost is set, it also
+// adds notes about launches without a GPU op, which mean that the profiler dropped records. A trace in which no launch
+// has a GPU op, such as a trace without GPU activity, gets no note.
+func checkHost(t *trace.Trace, lost bool) {
+	h := host{t: t, last: map[int64]int32{}, kinds: make([]trace.Call, t.Strings.Len()), threads: make([]thread, len(t.Tracks))}
 	for i := range t.Spans {
-		if s := &t.Spans[i]; s.Corr > 0 && (s.Cat == trace.Kernel || s.Cat == trace.Memcpy || s.Cat == trace.Memset) {
-			done[s.Corr] = true
-		}
-	}
-	if len(done) == 0 {
-		return
-	}
-	kinds := make([]trace.Call, t.Strings.Len())
-	capturing := make([]bool, len(t.Tracks))
-	launches, lost := int64(0), int64(0)
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		if s.Cat != trace.Runtime && s.Cat != trace.Driver {
-			continue
-		}
-		if kinds[s.Name] == 0 {
-			kinds[s.Name] = trace.CallOf(t.Strings.Get(s.Name))
-		}
-		switch kinds[s.Name] {
-		case trace.BeginsCapture:
-			capturing[s.Track] = true
-		case trace.EndsCapture:
-			capturing[s.Track] = false
-		case trace.Launches:
-			if s.Corr > 0 && !capturing[s.Track] {
-				launches++
-				if !done[s.Corr] {
-					lost++
-				}
+		if s := &t.Spans[i]; s.Corr > 0 && s.Cat.OnGPU() {
+			if at, ok := h.last[s.Corr]; !ok || t.Spans[at].End() < s.End() {
+				h.last[s.Corr] = int32(i)
 			}
 		}
 	}
-	if lost < launches && float64(lost) > lostLeast*float64(launches) {
-		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLostOps, Source: t.Source.Path, Count: lost, Lost: launches})
+	if len(h.last) == 0 {
+		return
+	}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Cat == trace.Runtime || s.Cat == trace.Driver {
+			h.call(s)
+		}
+	}
+	launches, without, late := int64(0), int64(0), int64(0)
+	for i := range h.threads {
+		late += h.threads[i].Late
+		for _, id := range h.threads[i].IDs {
+			launches++
+			if _, ok := h.last[id]; !ok {
+				without++
+			}
+		}
+	}
+	if late > 0 {
+		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLateOps, Source: t.Source.Path, Count: late})
+	}
+	if lost && without < launches && float64(without) > trace.LostLeast*float64(launches) {
+		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLostOps, Source: t.Source.Path, Count: without, Lost: launches})
+	}
+}
+
+func (h *host) call(s *trace.Span) {
+	if h.kinds[s.Name] == 0 {
+		h.kinds[s.Name] = trace.CallOf(h.t.Strings.Get(s.Name))
+	}
+	kind, th := h.kinds[s.Name], &h.threads[s.Track]
+	var op *trace.LastOp
+	if at, ok := h.last[s.Corr]; ok && s.Corr > 0 {
+		o := &h.t.Spans[at]
+		op = &trace.LastOp{Stream: int64(o.Track), End: o.End(), ToHost: o.Cat == trace.Memcpy && strings.Contains(h.t.Strings.Get(o.Name), "DtoH")}
+	}
+	th.Waits.Add(kind, s.End(), op)
+	if kind != trace.Launches || s.Corr > 0 {
+		th.Launching.Add(kind, s.Corr)
 	}
 }

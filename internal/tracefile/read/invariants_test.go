@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -50,6 +51,28 @@ func TestInvariants(t *testing.T) {
 				return s.Cat == trace.Kernel && n%5 < 2
 			})
 		}, map[trace.NoteKind]int64{trace.NoteLostOps: 100}},
+		{"copies end after the calls that waited for them", func(tr *trace.Trace) {
+			for i := range tr.Spans {
+				if s := &tr.Spans[i]; s.Cat == trace.Memcpy && strings.Contains(tr.Strings.Get(s.Name), "DtoH") {
+					s.Start += ms
+				}
+			}
+			slices.SortStableFunc(tr.Spans, func(a, b trace.Span) int { return cmp.Compare(a.Start, b.Start) })
+		}, map[trace.NoteKind]int64{trace.NoteLateOps: 8}},
+		{"a graph is captured when the window begins", func(tr *trace.Trace) {
+			prefill := slices.IndexFunc(tr.Spans, func(s trace.Span) bool { return s.Cat == trace.Kernel })
+			end, launches := tr.Spans[prefill], map[int64]bool{}
+			end.Start, end.Cat = tr.Spans[len(tr.Spans)/2].Start, trace.Runtime
+			for i := range tr.Spans {
+				if s := &tr.Spans[i]; s.Cat == trace.Runtime && tr.Strings.Get(s.Name) == "cudaLaunchKernel" && s.Start < end.Start {
+					launches[s.Corr], end.Track = true, s.Track
+				}
+			}
+			tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool { return s.Cat == trace.Kernel && launches[s.Corr] })
+			end.Name, end.Corr = tr.Strings.Intern([]byte("cudaStreamEndCapture")), 0
+			tr.Spans = append(tr.Spans, end)
+			slices.SortStableFunc(tr.Spans, func(a, b trace.Span) int { return cmp.Compare(a.Start, b.Start) })
+		}, nil},
 	} {
 		traces, err := ReadFile(context.Background(), set.File{Path: files[0]}, Options{})
 		if err != nil || len(traces) != 1 {
@@ -58,7 +81,7 @@ func TestInvariants(t *testing.T) {
 		tr := traces[0]
 		tr.Notes = nil
 		c.breaks(tr)
-		checkInvariants(tr)
+		checkInvariants(tr, true)
 		got := map[trace.NoteKind]int64{}
 		for _, n := range tr.Notes {
 			got[n.Kind] += n.Count
@@ -73,7 +96,7 @@ func TestInvariants(t *testing.T) {
 		}
 		// Cut ops leave the stream in order.
 		tr.Notes = nil
-		checkInvariants(tr)
+		checkInvariants(tr, true)
 		for _, n := range tr.Notes {
 			if n.Kind == trace.NoteRunsOn {
 				t.Errorf("%s: after the cut %d ops still run on", c.name, n.Count)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -19,7 +20,8 @@ type Head struct {
 	Meta    []Member // in file order, without traceEvents
 	BaseNS  int64    // baseTimeNanoseconds
 	HasBase bool
-	FirstTS int64 // ns; time of the first event that has one
+	FirstTS int64 // ns; time of the first event that has a possible one
+	MidTS   int64 // ns; median of the times of the first events, see trace.Away
 	Host    string
 	TraceID string
 	Info    json.RawMessage // distributedInfo, verbatim
@@ -66,8 +68,14 @@ func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 	}
 	s := chromejson.NewScanner(text)
 	defer s.Close()
-	for {
+	var times []int64
+	known := false // whether an event with a time was read
+	defer func() { h.learnTimes(times) }()
+	for len(times) < firstTimes {
 		kind, err := s.Next()
+		if known && (err != nil || kind != chromejson.EventToken) {
+			return h
+		}
 		if err == io.EOF {
 			h.Problem = EndProblem(src, &s.Stats)
 			return h
@@ -76,15 +84,36 @@ func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 			if pid := s.Event.Text(s.Event.PID); len(pid) > 0 && pid[0] == '[' {
 				h.Labels = true
 			}
-			// The first events may be metadata events without a time. The first event with a time shows whether times
-			// count from the epoch.
-			if ns, ok := chromejson.ParseMicros(s.Event.Text(s.Event.TS)); ok && s.Event.TS.Present() {
-				h.FirstTS = ns
-				return h
+			// The first events may be metadata events without a time.
+			ns, ok := chromejson.ParseMicros(s.Event.Text(s.Event.TS))
+			if !ok || !s.Event.TS.Present() {
+				continue
+			}
+			if !known {
+				h.FirstTS, known = ns, true
+			}
+			if s.Event.Ph != 'M' {
+				times = append(times, ns)
 			}
 			continue
 		}
 		h.Add(s.Key, s.Value)
+	}
+	return h
+}
+
+// firstTimes is the number of times at the beginning of a file that give MidTS.
+const firstTimes = 101
+
+// learnTimes sets the fields that depend on the times of the first events.
+func (h *Head) learnTimes(times []int64) {
+	if len(times) == 0 {
+		return
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	h.MidTS = sorted[len(sorted)/2]
+	if trace.Away(h.FirstTS, h.MidTS) {
+		h.FirstTS = h.MidTS
 	}
 }
 

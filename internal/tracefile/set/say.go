@@ -44,7 +44,7 @@ func SayNotes(say *progress.Console, path string, notes []trace.Note) {
 
 // SayNote prints a note about the file at path.
 func SayNote(say *progress.Console, path string, n trace.Note) {
-	if n.Count > 1 && n.Severity() < trace.Loss { // the text of a loss contains its count
+	if n.Count > 1 && !n.SaysCount() {
 		say.Warn("%s: %d %s", path, n.Count, n.Text())
 	} else {
 		say.Warn("%s: %s", path, n.Text())

@@ -454,7 +454,7 @@ func TestOdd(t *testing.T) {
 	for _, n := range ts[0].Notes {
 		notes = append(notes, fmt.Sprint(n.Severity(), " ", n.Count, " ", n.Text()))
 	}
-	if want := []string{"warning 1 rows that end before they start", "warning 1 rows with impossible times"}; !slices.Equal(notes, want) {
+	if want := []string{"loss 1 rows that end before they start", "loss 1 rows with impossible times"}; !slices.Equal(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
 	// Nor do they count towards the limit or the memory.
