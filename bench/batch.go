@@ -81,6 +81,9 @@ func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
 		c.Unlike = append(c.Unlike, Unlike{"model", a.Model, b.Model, true, ofLoad})
 	}
 	c.Unlike = append(c.Unlike, UnlikeServers(a.Server, b.Server)...)
+	if u, v := profiled(ofA), profiled(ofB); u != v {
+		c.Unlike = append(c.Unlike, Unlike{"profiler", profilerUse(u), profilerUse(v), false, ofLoad})
+	}
 	c.refuse(o.Force)
 	c.judge(o.Limits)
 	c.batchNotes(ofA, ofB)
@@ -152,15 +155,17 @@ func valuesOf(of []*Batch, name string) (values []float64) {
 	return values
 }
 
-func (c *Comparison) batchNotes(a, b map[string][]*Batch) {
-	profiled := func(of map[string][]*Batch) bool {
-		for _, list := range of {
-			if list[0].Profiled {
-				return true
-			}
+// profiled reports whether a profiler recorded the batches of some size.
+func profiled(of map[string][]*Batch) bool {
+	for _, list := range of {
+		if list[0].Profiled {
+			return true
 		}
-		return false
 	}
+	return false
+}
+
+func (c *Comparison) batchNotes(a, b map[string][]*Batch) {
 	for _, s := range []struct {
 		name string
 		of   map[string][]*Batch

@@ -110,3 +110,28 @@ func TestCompareBatches(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCompareBatchesProfiled: batches that a profiler recorded, against batches without a profiler, are a mismatch.
+func TestCompareBatchesProfiled(t *testing.T) {
+	plain, recorded := []bench.Batch{batch(21, 100, 500)}, []bench.Batch{batch(21, 100, 500)}
+	recorded[0].Profiled = true
+	for _, c := range []struct {
+		a, b []bench.Batch
+		want string
+	}{
+		{plain, plain, ""}, {recorded, recorded, ""},
+		{plain, recorded, "profiler: off against on (--profile)"}, {recorded, plain, "profiler: on (--profile) against off"},
+	} {
+		got, err := bench.CompareBatches(bench.Batches{ID: "a", Batches: c.a}, bench.Batches{ID: "b", Batches: c.b}, bench.CompareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, u := range got.Unlike {
+			said += u.String()
+		}
+		if said != c.want || got.Refused {
+			t.Errorf("got %q, refused %v; want %q", said, got.Refused, c.want)
+		}
+	}
+}

@@ -68,7 +68,7 @@ type Diff struct {
 	NB     int     `json:"b_n"`
 	Per    string  `json:"per"`    // unit of sampling: "batch" (successive requests), "run", or "repeat" (of a Batch)
 	Change float64 `json:"change"` // B/A − 1; for shares: B − A
-	// Lo and Hi bound the 95 % confidence interval of Change; both are 0 if there is no interval.
+	// Lo and Hi bound the 95 % confidence interval of Change, which contains Change; both are 0 if there is no interval.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
 	// P is the p-value of Mann-Whitney's test. PAdj is P adjusted over all tested rows (Benjamini and Hochberg). Both
@@ -86,6 +86,8 @@ const (
 	NotClear = "not clear" // chance could explain the observed difference, or hide a real one
 	TooFew   = "too few samples"
 	Missing  = "only one side has it"
+
+	NotJudged = "not judged" // there is no verdict on the loads
 )
 
 // CompareOptions configure Compare.
@@ -207,17 +209,14 @@ func (c *Comparison) judge(limits gate.Limits) {
 	for i := range c.Rows {
 		d := &c.Rows[i]
 		d.Verdict = cmp.Or(d.Verdict, d.verdict())
-		worse := d.Change
-		if d.Higher {
-			worse = -worse
-		}
-		if c.Limit <= 0 || worse <= c.Limit || c.Refused {
-			continue
-		}
+		limit := gate.Limit{By: c.Limit, Falls: d.Higher}
 		switch {
-		case d.Verdict == Worse:
+		case c.Refused && slices.Contains([]string{Better, Worse, Same, NotClear}, d.Verdict):
+			d.Verdict = NotJudged
+		case c.Limit <= 0 || c.Refused:
+		case d.Verdict == Worse && d.beyond(limit):
 			c.Regressions = append(c.Regressions, d.String())
-		case d.Verdict == TooFew && d.Batch != "": // a batch is often measured only once; limits still apply to it
+		case d.Verdict == TooFew && d.Batch != "" && limit.Broken(d.Change): // a batch is often measured only once; limits still apply to it
 			c.Regressions = append(c.Regressions, d.String()+untested)
 		}
 	}
@@ -227,6 +226,14 @@ func (c *Comparison) judge(limits gate.Limits) {
 		}
 	}
 	c.Verdict = c.verdict()
+}
+
+// beyond reports whether the whole interval of the change lies beyond a limit.
+func (d *Diff) beyond(l gate.Limit) bool {
+	if l.Falls {
+		return l.Broken(d.Hi)
+	}
+	return l.Broken(d.Lo)
 }
 
 // String describes the change, as in "median of ttft: +12.0 %".
@@ -241,7 +248,7 @@ func (d *Diff) String() string {
 	if d.Unit == Share {
 		name += " requests"
 	}
-	return name + ": " + d.changed()
+	return name + ": " + d.Changed()
 }
 
 // tested reports whether P comes from a test. The 99th percentiles of batches have only a confidence interval.
@@ -252,7 +259,7 @@ func (d *Diff) verdict() string {
 	switch {
 	case !d.tested():
 		differs = d.Lo > 0 || d.Hi < 0
-	case d.Unit != Share:
+	default:
 		differs = differs && (d.Lo > 0 || d.Hi < 0)
 	}
 	switch {

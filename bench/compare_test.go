@@ -121,6 +121,26 @@ func TestCompareFailOn(t *testing.T) {
 	}
 }
 
+// TestCompareInside: each change lies in its interval, whatever the samples are.
+func TestCompareInside(t *testing.T) {
+	for _, runs := range []int{1, 5} {
+		for _, scale := range []float64{0.3, 1, 4} {
+			a, b := loadOf("a", 1, 1200, runs, 1), loadOf("b", 2, 1200, runs, scale)
+			for run := range runs { // a few requests of B stall, another number in each run
+				for i := 0; i < 1200; i += 3 + 40*run {
+					r := &b.Runs[run].Records[i]
+					r.First, r.Last, r.Done = r.First+5_000, r.Last+90_000, r.Done+90_000
+				}
+			}
+			for _, d := range Compare(a, b, CompareOptions{}).Rows {
+				if (d.Lo != 0 || d.Hi != 0) && (d.Lo > d.Change || d.Change > d.Hi || d.Lo < -1) {
+					t.Errorf("%d runs, times %v: %s: change %v outside %v to %v", runs, scale, d.Name(), d.Change, d.Lo, d.Hi)
+				}
+			}
+		}
+	}
+}
+
 // With repetitions on both sides, the runs are the samples, and throughput has a test.
 func TestCompareRepeats(t *testing.T) {
 	c := Compare(loadOf("a", 1, 100, 5, 1), loadOf("b", 2, 100, 5, 1.5), CompareOptions{Limits: gate.Limits{{By: 0.05}}})
@@ -203,6 +223,7 @@ func TestCompareUnlike(t *testing.T) {
 		{"flag of the server", func(r *Run) {
 			r.ServerInfo = map[string]any{"attention_backend": "fa3", "port": 1.0, "internal_states": []any{1}, "chunked_prefill_size": 8192.0}
 		}, "server's attention_backend: flashinfer against fa3", false},
+		{"profiler", func(r *Run) { r.Profiled = []Span{{1, 2}} }, "profiler: off against on (--profile)", false},
 		{"server that says nothing", func(r *Run) { r.ServerInfo = nil }, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -226,6 +247,11 @@ func TestCompareUnlike(t *testing.T) {
 			if strings.HasPrefix(got.Verdict, "no verdict") != c.refused || len(got.Regressions) > 0 == c.refused {
 				t.Errorf("verdict %q, regressions %q", got.Verdict, got.Regressions)
 			}
+			for _, d := range got.Rows {
+				if judged := d.Verdict == Worse || d.Verdict == Better || d.Verdict == Same || d.Verdict == NotClear; judged && c.refused || d.Verdict == NotJudged && !c.refused {
+					t.Errorf("%s of %s is %s", d.Figure, d.Metric, d.Verdict)
+				}
+			}
 			if forced := Compare(a, b, CompareOptions{Force: true}); forced.Refused || strings.HasPrefix(forced.Verdict, "no verdict") {
 				t.Errorf("with Force: %q", forced.Verdict)
 			}
@@ -248,6 +274,8 @@ func TestCompareLimits(t *testing.T) {
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot>60%", "", ""},
 		{one("a", 1, 1), one("b", 2, 1.01), "tpot>0.1%", "", ""}, // explained by chance
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot<-5%", "", ""},
+		{one("a", 1, 1), one("b", 2, 1.04), "tpot>5%", "", ""},
+		{one("a", 1, 1), one("b", 2, 1.3), "tpot>30.5%", "", "tpot>30.5%: not judged: TPOT, median changed by +30.8 %, between +30.0 % and +31.6 %; use more requests, or more runs (--repeat)"},
 		{one("a", 1, 1.3), one("b", 2, 1), "tpot<-5%", "median of tpot: -", ""},
 		{one("a", 1, 1), one("b", 2, 3), "ttft.p99>5%", "", "ttft.p99>5%: not judged: too few samples; a 99th percentile needs 1,000 requests per side (--num-prompts), or four runs (--repeat 4)"},
 		{one("a", 1, 1), one("b", 2, 1.5), "throughput<-3%", "", "throughput<-3%: not judged: too few samples (1 and 1); use --repeat 4 on both sides"},

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -40,11 +39,13 @@ func (h *half) samples(records [][]*Record, of value, perRun bool, figure func([
 	return v
 }
 
+// compareMedian compares medians. If perRun is set, the medians of the runs are the samples.
 func compareMedian(name string, of value, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "median", Unit: NS, Per: per(perRun)}
 	d.test(a.samples(a.ok, of, perRun, metric.Median[float64]), b.samples(b.ok, of, perRun, metric.Median[float64]))
-	d.A, d.B = metric.Median(a.pooled(of)), metric.Median(b.pooled(of))
-	d.Change = relative(d.A, d.B)
+	if !perRun {
+		d.section(a.section(of, 0.5, batches, 2), b.section(of, 0.5, batches, 2))
+	}
 	return d
 }
 
@@ -59,7 +60,7 @@ func per(run bool) string {
 func (d *Diff) test(a, b []float64) {
 	m := metric.Compare(a, b)
 	d.A, d.B, d.NA, d.NB, d.P = m.MedianA, m.MedianB, m.NA, m.NB, m.P
-	d.Change, d.Lo, d.Hi = m.Change, max(m.Lo, -1), m.Hi // no value can fall by more than 100 %
+	d.Change, d.Lo, d.Hi = m.Change, m.Lo, m.Hi
 	switch {
 	case d.NA == 0 || d.NB == 0:
 		d.Verdict = Missing
@@ -68,44 +69,54 @@ func (d *Diff) test(a, b []float64) {
 	}
 }
 
-// compareTail compares 99th percentiles by sectioning (Asmussen and Glynn, Stochastic Simulation, section III.5): the
-// uncertainty is estimated from the spread of the batches' percentiles around the overall percentile. This works even
-// if neighbouring requests are correlated. If perRun is set, the percentiles of the runs are tested in the same way as
+// compareTail compares 99th percentiles. If perRun is set, the percentiles of the runs are tested in the same way as
 // medians.
 func compareTail(name string, of value, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "p99", Unit: NS, Per: per(perRun), P: 1}
-	p99 := func(v []float64) float64 {
+	if perRun {
+		d.test(a.samples(a.ok, of, true, quantile(0.99)), b.samples(b.ok, of, true, quantile(0.99)))
+		return d
+	}
+	va, vb := a.section(of, 0.99, tailBatches, tailBatch), b.section(of, 0.99, tailBatches, tailBatch)
+	d.NA, d.NB = va.DF+1, vb.DF+1
+	if d.NA < tailBatches || d.NB < tailBatches || va.Value <= 0 {
+		d.Verdict = TooFew
+	}
+	d.section(va, vb)
+	return d
+}
+
+func quantile(p float64) func([]float64) float64 {
+	return func(v []float64) float64 {
 		s := slices.Clone(v)
 		slices.Sort(s)
-		return metric.Quantile(s, 0.99)
+		return metric.Quantile(s, p)
 	}
-	if perRun {
-		d.test(a.samples(a.ok, of, true, p99), b.samples(b.ok, of, true, p99))
-		return d
+}
+
+// section estimates a quantile of all requests by sectioning (Asmussen and Glynn, Stochastic Simulation, section
+// III.5): the uncertainty is estimated from the spread of the batches' quantiles around the overall quantile. This
+// works even if neighbouring requests are correlated.
+func (h *half) section(of value, p float64, n, least int) metric.Estimate {
+	e := metric.Estimate{Value: metric.Quantile(h.pooled(of), p)}
+	var each []float64
+	for i, ok := range h.ok {
+		each = append(each, batched(of.values(ok, h.touched[i]), n, least, quantile(p))...)
 	}
-	side := func(h *half) (q, variance float64, n int) {
-		all := h.pooled(of)
-		q = metric.Quantile(all, 0.99)
-		var of99 []float64
-		for i, ok := range h.ok {
-			of99 = append(of99, batched(of.values(ok, h.touched[i]), tailBatches, tailBatch, p99)...)
-		}
-		for _, x := range of99 {
-			variance += (x - q) * (x - q) / float64(len(of99)-1) / float64(len(of99))
-		}
-		return q, variance, len(of99)
+	for _, x := range each {
+		e.Variance += (x - e.Value) * (x - e.Value) / float64(len(each)-1) / float64(len(each))
 	}
-	var va, vb float64
-	d.A, va, d.NA = side(a)
-	d.B, vb, d.NB = side(b)
+	e.DF = len(each) - 1
+	return e
+}
+
+// section sets the values of both sides, and the change with its interval unless the row has no verdict.
+func (d *Diff) section(a, b metric.Estimate) {
+	d.A, d.B = a.Value, b.Value
 	d.Change = relative(d.A, d.B)
-	if d.NA < tailBatches || d.NB < tailBatches || d.A <= 0 {
-		d.Verdict = TooFew
-		return d
+	if d.Verdict == "" {
+		_, d.Lo, d.Hi = a.Change(b)
 	}
-	half := studentT(min(d.NA, d.NB)-1) * math.Sqrt(va+vb) / d.A
-	d.Lo, d.Hi = max(d.Change-half, -1), d.Change+half
-	return d
 }
 
 // compareShare compares the shares of requests for which yes returns true. For a failed request, yes is called with
@@ -146,7 +157,10 @@ func compareShare(name string, higher bool, yes func(*Record) bool, a, b *half, 
 	sb, shareB := of(b)
 	d.test(sa, sb)
 	d.A, d.B = shareA, shareB
-	d.Change, d.Lo, d.Hi = d.B-d.A, 0, 0
+	d.Change = d.B - d.A
+	if _, lo, hi := metric.SeriesMean(sa).Difference(metric.SeriesMean(sb)); d.Verdict == "" {
+		d.Lo, d.Hi = min(lo, d.Change), max(hi, d.Change)
+	}
 	return d
 }
 
@@ -160,10 +174,7 @@ func compareRate(f figure, a, b *half) Diff {
 		}
 		return v
 	}
-	va, vb := of(a), of(b)
-	d.test(va, vb)
-	d.A, d.B = metric.Mean(va), metric.Mean(vb)
-	d.Change = relative(d.A, d.B)
+	d.test(of(a), of(b))
 	return d
 }
 

@@ -3,7 +3,6 @@ package bench
 import (
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
@@ -142,35 +141,6 @@ func meanInterval(v []float64) (mean float64, in Interval) {
 	for _, x := range v {
 		square += (x - mean) * (x - mean)
 	}
-	half := studentT(len(v)-1) * math.Sqrt(square/(n-1)/n)
+	half := metric.StudentT(len(v)-1) * math.Sqrt(square/(n-1)/n)
 	return mean, Interval{Lo: mean - half, Hi: mean + half, Level: level}
-}
-
-// studentT returns the value t such that the magnitude of a Student's t variable with df degrees of freedom exceeds t
-// with probability 1 − level. The probability within ±t is a finite series (Abramowitz and Stegun 26.7.3, 26.7.4). This
-// probability increases with t, so studentT finds t by a search.
-func studentT(df int) float64 {
-	within := func(t float64) float64 {
-		theta := math.Atan(t / math.Sqrt(float64(df)))
-		s, c := math.Sincos(theta)
-		if df == 1 {
-			return 2 * theta / math.Pi
-		}
-		term, sum := 1.0, 0.0
-		from := 1
-		if df%2 == 1 {
-			term, from = c, 2
-		}
-		for k := from; k < df; k += 2 {
-			sum += term
-			term *= c * c * float64(k) / float64(k+1)
-		}
-		if df%2 == 1 {
-			return 2 / math.Pi * (theta + s*sum)
-		}
-		return s * sum
-	}
-	const steps = 1 << 22 // t is searched in steps of 2⁻¹⁷ up to 32
-	i := sort.Search(steps, func(i int) bool { return within(float64(i)*0x1p-17) >= level })
-	return float64(i) * 0x1p-17
 }

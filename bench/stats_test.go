@@ -100,7 +100,7 @@ func TestStudentT(t *testing.T) {
 		1: 12.706204736432095, 2: 4.302652729911275, 3: 3.182446305284263, 4: 2.7764451051977987,
 		9: 2.2621571627409915, 30: 2.042272456301238, 200: 1.971896223633909,
 	} {
-		if got := studentT(df); math.Abs(got-want) > 1e-5 {
+		if got := metric.StudentT(df); math.Abs(got-want) > 1e-5 {
 			t.Errorf("t of %d: %v, want %v", df, got, want)
 		}
 	}

@@ -62,6 +62,10 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 		}
 	}
 	add("seed", x.Seed, y.Seed, false)
+	windows := func(h *half) string {
+		return profilerUse(slices.ContainsFunc(h.load.Runs, func(m Measured) bool { return len(m.Run.Profiled) > 0 }))
+	}
+	add("profiler", windows(a), windows(b), false)
 	if u, v := a.cached(), b.cached(); math.Abs(u-v) > cachedAlike {
 		out = append(out, Unlike{"cached share of prompt tokens (--flush-cache empties the cache first)", metric.Percent(u), metric.Percent(v), true, ofLoad})
 	}
@@ -70,6 +74,14 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 	}
 	add("backend", x.Backend, y.Backend, false)
 	return append(out, UnlikeServers(x.ServerInfo, y.ServerInfo)...)
+}
+
+// profilerUse describes whether a profiler ran.
+func profilerUse(ran bool) string {
+	if ran {
+		return "on (--profile)"
+	}
+	return "off"
 }
 
 // mean is the mean number of tokens per successful request.

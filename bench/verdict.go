@@ -72,14 +72,19 @@ func (c *Comparison) hold(l gate.Limit) {
 		rises := d.Change > 0
 		switch d.Verdict {
 		case Better, Worse:
-			if rises == l.Falls || !l.Broken(d.Change) {
+			switch {
+			case rises == l.Falls || !l.Broken(d.Change):
+				continue
+			case !d.beyond(l):
+				why = fmt.Sprintf("%s: not judged: %s changed by %s, between %s and %s; use more requests, or more runs (--repeat)",
+					l, d.Name(), d.Changed(), d.text(d.Lo), d.text(d.Hi))
 				continue
 			}
 			said = d.String()
 		case NotClear:
 			if edge := map[bool]float64{true: d.Lo, false: d.Hi}[l.Falls]; d.Batch == "" && l.Broken(edge) {
 				why = fmt.Sprintf("%s: not judged: chance alone may change %s by %s to %s here; use more requests, or more runs (--repeat)",
-					l, d.Name(), metric.PercentChange(d.Lo), metric.PercentChange(d.Hi))
+					l, d.Name(), d.text(d.Lo), d.text(d.Hi))
 			}
 			continue
 		case TooFew:
@@ -192,7 +197,7 @@ func told(rows []*Diff) string {
 		case d.Figure != "mean":
 			name = d.Figure + " " + name
 		}
-		parts = append(parts, fmt.Sprintf("%s %s instead of %s (%s)", name, d.Unit.Text(d.B), d.Unit.Text(d.A), d.changed()))
+		parts = append(parts, fmt.Sprintf("%s %s instead of %s (%s)", name, d.Unit.Text(d.B), d.Unit.Text(d.A), d.Changed()))
 	}
 	if n := len(rows) - len(parts); n > 0 {
 		parts = append(parts, fmt.Sprintf("and %s more", metric.Count(n)))
@@ -200,9 +205,21 @@ func told(rows []*Diff) string {
 	return strings.Join(parts, ", ")
 }
 
-// changed formats the change between A and B.
-func (d *Diff) changed() string {
-	text := metric.PercentChange(d.Change)
+// Changed formats the change between A and B.
+func (d *Diff) Changed() string { return d.text(d.Change) }
+
+// Interval formats the interval of the change.
+func (d *Diff) Interval() string {
+	lo := d.text(d.Lo)
+	if d.Unit == Share {
+		lo = strings.TrimSuffix(lo, " points")
+	}
+	return lo + " … " + d.text(d.Hi)
+}
+
+// text formats Change, Lo or Hi.
+func (d *Diff) text(change float64) string {
+	text := metric.PercentChange(change)
 	if d.Unit == Share { // the change is a difference of shares, not a ratio
 		text = strings.TrimSuffix(text, " %") + " points"
 	}

@@ -19,7 +19,7 @@ type compareCmd struct {
 	B         string   `arg:"" optional:"" help:"The counterpart to compare with A; leave it out to compare two ranks or two windows of A."`
 	More      []string `arg:"" optional:"" name:"c" help:"More performance dumps to compare with A."`
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
-	FailOn    []string `name:"fail-on" sep:"none" placeholder:"5%|NAME>5%" help:"Exit with status 4 if a figure got worse by more than this and by more than chance explains: 5% applies to all figures, 'ttft.p99>5%' or 'throughput<-3%' to one; separate several with commas, or repeat the flag."`
+	FailOn    []string `name:"fail-on" sep:"none" placeholder:"5%|NAME>5%" help:"Exit with status 4 if a figure certainly got worse by more than this: 5% applies to all figures, 'ttft.p99>5%' or 'throughput<-3%' to one; separate several with commas, or repeat the flag."`
 	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window to read, if there are several (default: the newest). Two apply to A and to B."`
 	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
@@ -47,8 +47,9 @@ traces, their captures are compared, too.
 
 --fail-on accepts, for runs, ttft, tpot, e2e, longest_gap (each .median or .p99),
 throughput, request_throughput, goodput and failed; for captures, step, compute,
-exposed_comm, wait, idle and host_gap, also for one kind of steps: decode.step. A
-change counts if its confidence interval excludes zero. Loads of different models
+exposed_comm, wait, idle, host_gap, time_per_step and throughput, also for one
+kind of steps: decode.step. A change counts if its whole confidence interval lies
+beyond the limit. Loads of different models
 or data sets, and captures of different models, get no verdict without --force.
 
 Performance dumps of image generation (--perf-dump-path, SGLang's and ours) are

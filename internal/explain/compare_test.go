@@ -9,6 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -91,6 +92,68 @@ func TestCompareSlowerCapture(t *testing.T) {
 	}
 	if high := compared(t, a, b, CompareOptions{Limits: anyBy(0.5)}); len(high.Regressions) > 0 {
 		t.Errorf("limit 50 %%, change +30 %%: got regressions %v, want none", high.Regressions)
+	}
+}
+
+// TestCompareStalls: stalls in a few steps hardly change medians. The time per step of the window shows them, and
+// limits apply to it. A change below a limit does not exceed the limit by chance.
+func TestCompareStalls(t *testing.T) {
+	stalls := func(steps ...int) []*trace.Trace {
+		return retimed(t, "graphs", func(m *retime.Model) {
+			for _, n := range steps {
+				m.Pause(0, n, 2_000*us)
+			}
+		})
+	}
+	longer := func(by float64) []*trace.Trace {
+		ts := stalls()
+		for _, tr := range ts {
+			stretchTimes(tr, by)
+		}
+		return ts
+	}
+	a := stalls()
+	for _, c := range []struct {
+		name             string
+		b                []*trace.Trace
+		worse, undecided bool
+		says             string // in the verdict
+	}{
+		{"three stalls", stalls(2, 5, 8), true, false, "the window takes"},
+		{"one stall", stalls(5), false, true, "stalls"},
+		{"none", stalls(), false, false, "no change"},
+		{"4 % on each step", longer(1.04), false, false, "slower"},
+		{"8 % on each step", longer(1.08), true, false, "slower"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := compared(t, a, c.b, CompareOptions{Limits: anyBy(0.05)})
+			if len(got.Regressions) > 0 != c.worse || len(got.Undecided) > 0 != c.undecided {
+				t.Errorf("got regressions %v, undecided %v", got.Regressions, got.Undecided)
+			}
+			if says := report.Words(got.Verdict); !strings.Contains(says, c.says) {
+				t.Errorf("got verdict %q, want %q in it", says, c.says)
+			}
+			inside(t, got)
+		})
+	}
+}
+
+// inside checks that each change lies in its interval.
+func inside(t *testing.T, c *result.Comparison) {
+	t.Helper()
+	check := func(name string, change, lo, hi float64) {
+		if lo > change || change > hi || lo < -1 {
+			t.Errorf("%s: change %v outside %v to %v", name, change, lo, hi)
+		}
+	}
+	for _, d := range c.Steps {
+		check(d.Kind+" "+d.Figure, d.Change.Change, d.Lo, d.Hi)
+	}
+	for _, d := range c.Throughput {
+		check(d.Kind+" "+d.Figure, d.Change, d.Lo, d.Hi)
+	}
+	for _, d := range c.Kernels {
+		check(d.Kind+" "+d.Short, d.Change.Change, d.Lo, d.Hi)
 	}
 }
 

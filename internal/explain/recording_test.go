@@ -54,6 +54,8 @@ func TestRecording(t *testing.T) {
 		{"possibly shorter", "sglang_stops", stepsOf(16, 3_900*us), "effect=recording_vague", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
 		{"equal length", "sglang_stops", stepsOf(16, 5_000*us), "effect=recording_none", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
 		{"shorter", "sglang_stops", stepsOf(16, 2_600*us), "effect=recording_corrected", map[string]string{host: "low", straggler: "low", "host_bound-prefill": "medium"}},
+		{"faster than outside", "sglang_stops", stepsOf(16, 50_000*us), "recording_unlikely", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"uneven steps outside", "sglang_stops", uneven(stepsOf(16, 2_600*us), 2.5), "recording_wide", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
 		{"upper bound", "sglang_stops", atMost(stepsOf(16, 5_000*us)), "recording_behind", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
 		{"a similar batch", "sglang_stops", stepsOf(14, 2_600*us), "kind=decode batch=of_batch n=16", map[string]string{host: "low"}},
 		{"another batch", "sglang_stops", stepsOf(8, 2_600*us), "recording_unknown why=recording_unlike batch=of_batch n=16", map[string]string{host: "medium", straggler: "low"}},
@@ -76,6 +78,12 @@ func TestRecording(t *testing.T) {
 // atMost returns a reference that includes some prefill.
 func atMost(ref *trace.Reference) *trace.Reference {
 	ref.Upper = true
+	return ref
+}
+
+// uneven returns a reference whose bounds differ by a factor.
+func uneven(ref *trace.Reference, factor float64) *trace.Reference {
+	ref.Paces[0].High = int64(factor * float64(ref.Paces[0].Low))
 	return ref
 }
 

@@ -20,7 +20,7 @@ type Comparison struct {
 
 	// Relative reports whether Change, Lo and Hi are set. They are set if MedianA is not 0.
 	Relative bool `json:"relative"`
-	// Change is (MedianB − MedianA) / |MedianA|; Lo and Hi are ShiftLo and ShiftHi divided by |MedianA|.
+	// Change is (MedianB − MedianA) / |MedianA|, with its 95 % interval Lo to Hi. Lo ≤ Change ≤ Hi always holds.
 	Change float64 `json:"change"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
@@ -41,6 +41,10 @@ type Comparison struct {
 // 0.05, and interval and P never contradict each other in a report. It keeps its confidence level even for samples of
 // four values, for which a bootstrap interval of the median is far too narrow. It needs no random numbers. Compare(b,
 // a) returns the negated shifts and the same P.
+//
+// Change is estimated from ratios instead of differences if all values are positive. Its interval contains each factor
+// by which a must be multiplied until the test no longer distinguishes it from b, and the factor that makes the medians
+// equal. A fall can therefore not exceed 100 %.
 func Compare(a, b []float64) Comparison {
 	a, b = sortedNumbers(a), sortedNumbers(b)
 	c := Comparison{NA: len(a), NB: len(b), MedianA: Quantile(a, 0.5), MedianB: Quantile(b, 0.5), P: 1}
@@ -61,8 +65,24 @@ func Compare(a, b []float64) Comparison {
 		c.Relative = true
 		c.Change = (c.MedianB - c.MedianA) / base
 		c.Lo, c.Hi = c.ShiftLo/base, c.ShiftHi/base
+		if a[0] > 0 && b[0] > 0 {
+			la, lb := logs(a), logs(b)
+			c.Lo, c.Hi = math.Expm1(nthDifference(la, lb, k)), math.Expm1(nthDifference(la, lb, pairs+1-k))
+		}
+		if a[0] >= 0 && b[0] >= 0 {
+			c.Lo = max(c.Lo, -1)
+		}
+		c.Lo, c.Hi = min(c.Lo, c.Change), max(c.Hi, c.Change)
 	}
 	return c
+}
+
+func logs(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = math.Log(v)
+	}
+	return out
 }
 
 func sortedNumbers(x []float64) []float64 {

@@ -18,7 +18,8 @@ func lattice(n int, base float64, step, mod int) []float64 {
 
 // p: scipy.stats.mannwhitneyu(b, a, method='exact' without ties, else 'asymptotic').pvalue.
 // shift: numpy.median(numpy.subtract.outer(b, a)); its interval: the sorted differences cut where the counted
-// distribution of U over all itertools.combinations leaves at most 2.5 % on each side.
+// distribution of U over all itertools.combinations leaves at most 2.5 % on each side. Lo and Hi: the ratios
+// numpy.divide.outer(b, a), cut at the same places.
 func TestCompare(t *testing.T) {
 	tests := []struct {
 		name string
@@ -27,17 +28,17 @@ func TestCompare(t *testing.T) {
 	}{
 		{"no overlap", []float64{1.1, 2.2, 3.3, 4.4}, []float64{5.5, 6.6, 7.7, 8.8}, Comparison{
 			NA: 4, NB: 4, MedianA: 2.75, MedianB: 7.15, Shift: 4.4, ShiftLo: 1.1, ShiftHi: 7.7,
-			Relative: true, Change: 1.6, Lo: 0.4, Hi: 2.8, P: 0.02857142857142857, Enough: true}},
+			Relative: true, Change: 1.6, Lo: 5.5/4.4 - 1, Hi: 8.8/1.1 - 1, P: 0.02857142857142857, Enough: true}},
 		{"three a side are not enough", []float64{1, 2, 3}, []float64{4, 5, 6}, Comparison{
 			NA: 3, NB: 3, MedianA: 2, MedianB: 5, Shift: 3, ShiftLo: 1, ShiftHi: 5,
-			Relative: true, Change: 1.5, Lo: 0.5, Hi: 2.5, P: 0.1, Enough: false}},
+			Relative: true, Change: 1.5, Lo: 4.0/3 - 1, Hi: 5, P: 0.1, Enough: false}},
 		{"overlap", []float64{19.8, 22.1, 20.3, 21.7, 18.9}, []float64{23.5, 20.9, 24.1, 22.8, 25.3, 21.2, 23}, Comparison{
 			NA: 5, NB: 7, MedianA: 20.3, MedianB: 23, Shift: 2.4, ShiftLo: 0.7, ShiftHi: 4.3, Relative: true,
-			Change: 2.7 / 20.3, Lo: 0.7 / 20.3, Hi: 4.3 / 20.3, P: 0.030303030303030304, Enough: true}},
+			Change: 2.7 / 20.3, Lo: 22.8/22.1 - 1, Hi: 24.1/19.8 - 1, P: 0.030303030303030304, Enough: true}},
 		{"equal", []float64{5, 5, 5, 5}, []float64{5, 5, 5, 5}, Comparison{
 			NA: 4, NB: 4, MedianA: 5, MedianB: 5, Relative: true, P: 1, Enough: true}},
 		{"nan dropped", []float64{1, math.NaN(), 3}, []float64{2, math.Inf(1)}, Comparison{
-			NA: 2, NB: 1, MedianA: 2, MedianB: 2, ShiftLo: -1, ShiftHi: 1, Relative: true, Lo: -0.5, Hi: 0.5, P: 1}},
+			NA: 2, NB: 1, MedianA: 2, MedianB: 2, ShiftLo: -1, ShiftHi: 1, Relative: true, Lo: 2.0/3 - 1, Hi: 1, P: 1}},
 		{"no base", nil, []float64{1, 2}, Comparison{NB: 2, MedianB: 1.5, P: 1}},
 		{"zero base", []float64{0, 0, 0, 0}, []float64{1, 2, 3, 4}, Comparison{
 			NA: 4, NB: 4, MedianB: 2.5, Shift: 2.5, ShiftLo: 1, ShiftHi: 4, P: 0.021070570134378658, Enough: true}},
@@ -109,6 +110,45 @@ func TestCompareIsSymmetricAndAgreesWithItself(t *testing.T) {
 	}
 	if decided < 20 || decided > 280 {
 		t.Errorf("%d of 300 decided: the property was tested on one side only", decided)
+	}
+}
+
+// TestCompareInside: the change lies in its interval, and nothing falls by more than 100 %, whatever the shapes of the
+// samples.
+func TestCompareInside(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	shapes := map[string]func() float64{
+		"normal":         func() float64 { return 100 + 10*r.NormFloat64() },
+		"exponential":    r.ExpFloat64,
+		"heavy tail":     func() float64 { return math.Exp(2 * r.NormFloat64()) },
+		"two modes":      func() float64 { return float64(1+9*r.IntN(2)) + 0.1*r.Float64() },
+		"mostly zero":    func() float64 { return max(0, r.NormFloat64()) },
+		"some negative":  r.NormFloat64,
+		"equal":          func() float64 { return 5 },
+		"few values":     func() float64 { return float64(r.IntN(3)) },
+		"two scales":     func() float64 { return math.Pow(1000, float64(r.IntN(2))) * r.Float64() },
+		"narrow outlier": func() float64 { return 5 + 1e-12*r.Float64() },
+	}
+	draw := func(of func() float64) []float64 {
+		x := make([]float64, 1+r.IntN(40))
+		for i := range x {
+			x[i] = of()
+		}
+		return x
+	}
+	for nameA, of := range shapes {
+		for nameB, and := range shapes {
+			for range 100 {
+				a, b := draw(of), draw(and)
+				c := Compare(a, b)
+				if c.Relative && !(c.Lo <= c.Change && c.Change <= c.Hi) {
+					t.Fatalf("%s against %s: change %v outside %v to %v", nameA, nameB, c.Change, c.Lo, c.Hi)
+				}
+				if c.Relative && slices.Min(a) >= 0 && slices.Min(b) >= 0 && c.Lo < -1 {
+					t.Fatalf("%s against %s: falls by %v", nameA, nameB, c.Lo)
+				}
+			}
+		}
 	}
 }
 

@@ -13,5 +13,5 @@ func Example() {
 	fmt.Printf("%s -> %s: %s (%s to %s), p = %.4f, enough: %v\n", metric.Duration(c.MedianA), metric.Duration(c.MedianB),
 		metric.PercentChange(c.Change), metric.PercentChange(c.Lo), metric.PercentChange(c.Hi), c.P, c.Enough)
 	// Output:
-	// 1.25 ms -> 1.96 ms: +57.0 % (+54.6 % to +59.4 %), p = 0.0022, enough: true
+	// 1.25 ms -> 1.96 ms: +57.0 % (+54.3 % to +60.2 %), p = 0.0022, enough: true
 }

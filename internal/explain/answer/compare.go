@@ -41,7 +41,7 @@ func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 		}
 	}
 	for _, p := range both {
-		if x, ok := changed(p[0], p[1], c); ok {
+		if x, ok := changed(p[0], p[1], b, c); ok {
 			c.Causes = append(c.Causes, x)
 		}
 	}
@@ -88,12 +88,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	if len(f.Names) == 1 && f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) {
 		x.Rank, x.Work = f.Names[0], f.Cause == result.CauseWork
 	}
-	for i := range f.Evidence {
-		x.Evidence = append(x.Evidence, f.Evidence[i].Text)
-	}
-	if f.Worth.Says.String() != "" {
-		x.Evidence = slices.Concat([]fact.Fact{f.Worth.Says}, x.Evidence)
-	}
+	x.Evidence = evidence(f)
 	// A passing finding hardly moves the median of all steps.
 	x.Fits = explains(c, x.StepKind, float64(way)*float64(costs), leastFound) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
 	if f.Kind == result.Straggler {
@@ -109,6 +104,17 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	return x
 }
 
+// evidence returns the evidence of a finding, with its worth first.
+func evidence(f *result.Finding) (out []fact.Fact) {
+	if f.Worth.Says.String() != "" {
+		out = append(out, f.Worth.Says)
+	}
+	for i := range f.Evidence {
+		out = append(out, f.Evidence[i].Text)
+	}
+	return out
+}
+
 // seen returns the smallest lateness, in ns, at which rep would show a finding like f. ok is false if rep would not
 // show such a finding at any lateness.
 func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
@@ -120,8 +126,9 @@ func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	return 0, false
 }
 
-// changed returns the cause for a finding that both captures have, if its cost in B differs from its cost in A.
-func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok bool) {
+// changed returns the cause for a finding that both captures have, if its cost in B differs from its cost in A. has is
+// the report of B.
+func changed(a, b *result.Finding, has *result.Report, c *result.Comparison) (x result.Cause, ok bool) {
 	x = result.Cause{
 		Change: result.More, Kind: b.Kind, Severity: b.Severity, Finding: b.ID, Ranks: b.Names, First: b.FirstStep, Last: b.LastStep, StepKind: b.Worth.Kind,
 		A: a.CostNSPerStep, B: b.CostNSPerStep, Next: b.Next, Guide: b.Guide, Steps: b.Steps,
@@ -138,11 +145,9 @@ func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok boo
 		if step := lasts(c, d); math.Abs(d.B-d.A) < leastEffect*step || math.Abs(float64(x.B-x.A)) < leastEffect*step {
 			continue
 		}
-		x.Text = fact.Of("cause_changed", "what", b.Title, "a", x.A, "b", x.B)
+		x.Text = fact.Of("cause_changed", "what", says(has, b), "a", x.A, "b", x.B)
 		x.Fits = explains(c, d.Kind, float64(x.B-x.A), leastFound)
-		for j := range b.Evidence {
-			x.Evidence = append(x.Evidence, b.Evidence[j].Text)
-		}
+		x.Evidence = evidence(b)
 		return x, true
 	}
 	return x, false
@@ -314,132 +319,4 @@ func batch(d *result.StepDiff) fact.Fact {
 		return fact.Fact{}
 	}
 	return fact.Of("at_batch", "batch", d.Batch)
-}
-
-// mostSteps is the maximum number of kinds of steps in the verdict.
-const mostSteps = 2
-
-// compared returns the verdict of a comparison.
-func compared(c *result.Comparison) fact.Fact {
-	if c.Refused {
-		return fact.Of("compared_refused", "why", c.Unlike[0])
-	}
-	var sure, rest []*result.StepDiff
-	identical := true
-	for _, d := range lengths(c) {
-		switch {
-		case sign(d.Verdict) != 0:
-			sure = append(sure, d)
-		case d.NA > 0 && d.NB > 0:
-			rest = append(rest, d)
-		}
-	}
-	for i := range c.Steps {
-		d := &c.Steps[i]
-		identical = identical && d.A == d.B && d.NA == d.NB
-	}
-	slices.SortStableFunc(sure, func(x, y *result.StepDiff) int {
-		of := func(d *result.StepDiff) float64 { return math.Abs(d.B-d.A) * float64(min(d.NA, d.NB)) }
-		return cmp.Compare(of(y), of(x))
-	})
-	var says []fact.Fact
-	for i, d := range sure {
-		if i == mostSteps {
-			says = append(says, fact.Of("compared_others", "n", len(sure)-mostSteps))
-			break
-		}
-		says = append(says, fact.Of("compared_"+d.Figure, "kind", c.Said(d.Kind), "batch", batch(d), "a", d.A, "b", d.B, "change", d.Change.Change, "p", d.PAdj))
-	}
-	steps := fact.Of("compared_steps", "steps", says)
-	switch {
-	case len(sure) > 0:
-	case identical:
-		steps = fact.Of("compared_identical")
-	default:
-		steps = unsure(c, rest)
-	}
-	why := fact.Fact{}
-	for i := range c.Causes {
-		x := &c.Causes[i]
-		if x.Fits && x.Unseen {
-			why = fact.Of("compared_besides_"+x.Change, "what", reason(x), "kernels", named(x))
-			break
-		}
-		if x.Fits {
-			why = because(x)
-			break
-		}
-	}
-	switch {
-	case why.Key != "":
-	case len(sure) > 0:
-		why = fact.Of("compared_unexplained")
-	case len(c.Causes) > 0:
-		x := &c.Causes[0]
-		why = fact.Of("compared_besides_"+x.Change, "what", reason(x), "kernels", named(x))
-	}
-	return fact.Of("comparison", "steps", steps, "why", why)
-}
-
-// reason returns the sentence of a cause without the worth, which the evidence contains.
-func reason(x *result.Cause) fact.Fact {
-	if effect, _ := x.Text.Get("effect").(fact.Fact); effect.Key == "verdict_worth" {
-		return x.Text.With("effect", fact.Fact{})
-	}
-	return x.Text
-}
-
-// because returns the reason for a change. If a rank runs more kernels than in A, or fewer, because returns only the
-// difference in the number of kernels.
-func because(x *result.Cause) fact.Fact {
-	if more := math.Round(x.CountB - x.CountA); x.Rank != "" && x.Work && x.CountA > 0 && x.CountB > 0 && len(x.Kernels) > 0 {
-		switch {
-		case x.Change == result.New && more > 0:
-			return fact.Of("compared_more_kernels", "rank", x.Rank, "n", more)
-		case x.Change == result.Gone && more < 0:
-			return fact.Of("compared_fewer_kernels", "rank", x.Rank, "n", -more)
-		}
-	}
-	return fact.Of("compared_why_"+x.Change, "what", reason(x), "kernels", named(x))
-}
-
-// unsure describes steps without a certain change by the most frequent verdict.
-func unsure(c *result.Comparison, rows []*result.StepDiff) fact.Fact {
-	var tested []*result.StepDiff
-	for _, d := range rows {
-		if d.Enough {
-			tested = append(tested, d)
-		}
-	}
-	if len(tested) == 0 {
-		return fact.Of("compared_few")
-	}
-	d := slices.MaxFunc(tested, func(x, y *result.StepDiff) int { return cmp.Compare(x.A*float64(x.NA), y.A*float64(y.NA)) })
-	how := "same"
-	if slices.ContainsFunc(tested, func(d *result.StepDiff) bool { return d.Verdict != result.Same }) {
-		how = "unclear"
-	}
-	return fact.Of("unsure_"+how, "kind", c.Said(d.Kind), "batch", batch(d), "change", d.Change.Change, "low", d.Lo, "high", d.Hi)
-}
-
-// named lists the kernels of a cause in a few words.
-func named(x *result.Cause) fact.Fact {
-	var names []string
-	for i := range x.Kernels {
-		if i == 2 {
-			break
-		}
-		names = append(names, x.Kernels[i].Short)
-	}
-	switch {
-	case len(names) == 0:
-		return fact.Fact{}
-	case x.Rank == "":
-		return fact.Of("kernels_named", "names", names)
-	case math.Round(x.CountA) == math.Round(x.CountB):
-		return fact.Of("kernels_longer", "names", names)
-	case x.CountB < x.CountA:
-		return fact.Of("kernels_fewer", "n", x.CountA-x.CountB, "a", x.CountA, "b", x.CountB, "names", names)
-	}
-	return fact.Of("kernels_more", "n", x.CountB-x.CountA, "a", x.CountA, "b", x.CountB, "names", names)
 }

@@ -26,6 +26,7 @@ const (
 	// cause. A healthy SGLang had up to 13 %.
 	naturalShare = 0.15
 	vagueRatio   = 1.2 // if the interval contains 1 and ends below this, recording cost nothing
+	mostWide     = 2.0 // the overhead is unknown if the bounds of the interval differ by more than this factor
 )
 
 // Recording measures the overhead of recording, if there is a reference for its steps.
@@ -49,10 +50,18 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 		o.Why = fact.Of("recording_unlike", "batch", batchOf(batch))
 		return o
 	}
+	inside := int64(metric.MedianInPlace(times))
+	low, high := ratioInterval(times, &pace)
+	if why := unlikely(low, high, ref.Upper); why.Key != "" {
+		o.Why = fact.Of("recording_unlikely", "kind", trace.Decode.String(), "batch", batchOf(batch), "inside", inside, "outside", outside(&pace, ref.Upper),
+			"low", low, "high", high, "from", fact.Of("recording_from_"+o.From), "why", why)
+		o.Vague = why.Key == "recording_wide"
+		return o
+	}
 	o.Known, o.Kind, o.Batch, o.Steps = true, trace.Decode.String(), batch, len(times)
-	o.Inside, o.Outside = int64(metric.MedianInPlace(times)), pace.Median
+	o.Inside, o.Outside = inside, pace.Median
 	o.Ratio = float64(o.Inside) / float64(pace.Median)
-	o.RatioLow, o.RatioHigh = ratioInterval(times, &pace)
+	o.RatioLow, o.RatioHigh = low, high
 	o.Upper = ref.Upper
 	if o.RatioLow > 1 {
 		o.Added = o.Inside - o.Outside
@@ -60,6 +69,26 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 		o.Vague = o.Upper || o.RatioHigh > vagueRatio
 	}
 	return o
+}
+
+// unlikely returns the reason why a ratio does not show the overhead of recording; "": it may. upper means that the
+// time outside is an upper bound, so a ratio below 1 says nothing.
+func unlikely(low, high float64, upper bool) fact.Fact {
+	switch {
+	case high < 1 && !upper:
+		return fact.Of("recording_faster")
+	case high > mostWide*low:
+		return fact.Of("recording_wide")
+	}
+	return fact.Fact{}
+}
+
+// outside formats the time of unrecorded steps.
+func outside(p *trace.StepTime, upper bool) fact.Fact {
+	if upper {
+		return fact.Of("recording_upper", "ns", p.Median)
+	}
+	return fact.Of("recording_outside", "ns", p.Median)
 }
 
 // ratioInterval returns the confidence interval of the median of times divided by the median of p.
@@ -252,13 +281,15 @@ func (c *capture) addedBeside(f *result.Finding) int64 {
 // the overhead matters.
 func recordingSays(o *result.Recording, corrected bool) fact.Fact {
 	switch {
+	case o.Why.Key == "recording_unlikely":
+		return o.Why
 	case o.Vague && !o.Matters:
 		return fact.Fact{} // unknown, and not needed
 	case o.Vague && o.Upper:
 		return fact.Of("recording_behind", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", o.Outside,
 			"from", fact.Of("recording_from_"+o.From))
 	case o.Known:
-		effect, outside := fact.Of("recording_none"), fact.Of("recording_outside", "ns", o.Outside)
+		effect := fact.Of("recording_none")
 		switch {
 		case corrected && o.Added > 0:
 			effect = fact.Of("recording_corrected")
@@ -267,10 +298,7 @@ func recordingSays(o *result.Recording, corrected bool) fact.Fact {
 		case o.Vague:
 			effect = fact.Of("recording_vague")
 		}
-		if o.Upper {
-			outside = fact.Of("recording_upper", "ns", o.Outside)
-		}
-		return fact.Of("recording_known", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", outside,
+		return fact.Of("recording_known", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", outside(&trace.StepTime{Median: o.Outside}, o.Upper),
 			"ratio", o.Ratio, "low", o.RatioLow, "high", o.RatioHigh, "from", fact.Of("recording_from_"+o.From), "effect", effect, "stacks", stacksOf(o))
 	case !o.Matters:
 		return fact.Fact{}

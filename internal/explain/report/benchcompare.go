@@ -85,13 +85,10 @@ func benchDiffs(c *bench.Comparison, o Options) *table {
 		}
 		change, interval, p := dash, dash, dash
 		if d.NA > 0 && d.NB > 0 && (d.A != 0 || d.Unit == bench.Share) {
-			change = metric.PercentChange(d.Change)
-			if d.Unit == bench.Share { // the change is a difference of shares, in percentage points
-				change = strings.TrimSuffix(change, " %") + " points"
-			}
+			change = d.Changed()
 		}
 		if d.Lo != 0 || d.Hi != 0 {
-			interval = metric.PercentChange(d.Lo) + " … " + metric.PercentChange(d.Hi)
+			interval = d.Interval()
 		}
 		if d.Figure != "p99" && d.Verdict != bench.TooFew && d.Verdict != bench.Missing {
 			p = fmt.Sprintf("%.2g", d.PAdj)

@@ -87,9 +87,9 @@ func (v *Comparison) answer(limit float64, limits []string, refused bool, worse 
 		v.gate, v.failed = fmt.Sprintf("REGRESSION: %s got %s by more than %s", plural(n, "figure"), worse, asked), true
 	case n > 0:
 		v.gate, v.failed = fmt.Sprintf("REGRESSION: %s changed by more than allowed (%s)", plural(n, "figure"), asked), true
-	case len(limits) == 1 && limit > 0:
+	case len(limits) == 1 && limit > 0 && len(v.undecided) == 0:
 		v.gate = "no regression above " + asked
-	case len(v.undecided) == len(limits):
+	case len(v.undecided) >= len(limits):
 		v.gate = "not judged by " + asked
 	case len(v.undecided) > 0:
 		v.gate = "no regression by the limits that could be judged of " + asked

@@ -35,12 +35,17 @@ func comparison() *result.Comparison {
 			{Kind: "decode", Mode: "DECODE", Batch: 16, Figure: "idle", Verdict: result.NotClear, Change: change(2e6, 2.1e6, 20)},
 			{Kind: "prefill", Mode: "EXTEND", Batch: 2, Figure: "step", Verdict: result.Unclear, Change: change(50e6, 52e6, 2)},
 		},
+		Throughput: []result.Throughput{
+			{Kind: "decode", Mode: "DECODE", Batch: 16, Figure: "time_per_step", Verdict: result.Slower, A: 20e6, B: 26.2e6, NA: 20, NB: 20, Change: 0.31, Lo: 0.17, Hi: 0.47, Enough: true},
+			{Kind: "decode", Mode: "DECODE", Batch: 16, Figure: "throughput", Verdict: result.Slower, A: 800, B: 610.7, NA: 20, NB: 20, Change: -0.237, Lo: -0.32, Hi: -0.145, Enough: true},
+			{Kind: "prefill", Mode: "EXTEND", Batch: 2, Figure: "time_per_step", Verdict: result.Unclear, A: 50e6, B: 52e6, NA: 2, NB: 2, Change: 0.04},
+		},
 		Kernels: []result.KernelDiff{
 			{Kind: "decode", Batch: 16, Name: "gemm", Short: "gemm", Verdict: result.Slower, CountA: 6, CountB: 12, Effect: 0.05, Change: change(1e6, 2e6, 20)},
 			{Kind: "decode", Batch: 16, Name: "norm", Short: "norm", Verdict: result.Same, CountA: 6, CountB: 6, Effect: 0.0001, Change: change(1e6, 1.01e6, 20)},
 			{Kind: "prefill", Batch: 2, Name: "gemm", Short: "gemm", Verdict: result.Unclear, CountA: 6, CountB: 6, Effect: 0.05, Change: change(1e6, 2e6, 2)},
 		},
-		Regressions: []fact.Fact{fact.Of("worse_steps", "figure", "step", "kind", "decode", "batch", 16, "change", 0.1)},
+		Regressions: []fact.Fact{fact.Of("worse_steps", "figure", "step", "kind", "decode", "batch", fact.Of("with_batch", "batch", 16), "change", 0.1, "low", 0.08, "high", 0.12)},
 		Limit:       0.05, Limits: []string{"decode.step>2%"}, Undecided: []fact.Fact{fact.Of("limit_few", "limit", "prefill.step>5%")},
 		Notes: []fact.Fact{fact.Of("compare_two_captures")},
 	}

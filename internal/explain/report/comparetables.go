@@ -17,7 +17,7 @@ import (
 func compareTables(c *result.Comparison, o Options) []*table {
 	limit, brief := o.rows(), !o.Full && !o.All
 	told := func(d result.StepDiff) bool { return d.Verdict != result.Unclear }
-	steps := &table{id: "steps", title: "Steps, medians per step", cols: []column{
+	steps := &table{id: "steps", title: "Steps, medians and means", cols: []column{
 		{name: "kind"}, {name: "figure"}, {name: "A", right: true}, {name: "B", right: true},
 		{name: "change", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p", right: true, drop: 1},
 		{name: "steps", right: true, drop: 3}, {name: "verdict"},
@@ -38,10 +38,17 @@ func compareTables(c *result.Comparison, o Options) []*table {
 		row := []cell{textCell(stepName(d)), textCell(strings.ReplaceAll(d.Figure, "_", " "))}
 		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict, durCell)...))
 	}
+	for i := range c.Throughput {
+		if d := &c.Throughput[i]; !hide || d.Enough {
+			steps.rows = append(steps.rows, throughputRow(d))
+		}
+	}
 	if folded > 0 {
 		steps.omit(fmt.Sprintf("%s with too few steps (%s)", metric.Count(folded), strings.Join(slices.Sorted(maps.Keys(few)), ", ")))
 	}
-	if unmoved > 0 {
+	if unmoved > 0 && c.Refused {
+		steps.omit(plural(unmoved, "more figure"))
+	} else if unmoved > 0 {
 		steps.omit(metric.Count(unmoved) + " without a significant change")
 	}
 	kernels := &table{id: "kernels", title: "Kernels, by their effect on the step", cols: []column{
@@ -89,6 +96,22 @@ func compareTables(c *result.Comparison, o Options) []*table {
 		kernels.omit(hidden(same))
 	}
 	return []*table{steps, compareModules(c, o), kernels}
+}
+
+// throughputRow returns a row for the table of steps: the time of the windows per step, or output tokens per second.
+func throughputRow(d *result.Throughput) []cell {
+	name, text := strings.ReplaceAll(d.Figure, "_", " "), durCell[float64]
+	if d.Figure == "throughput" {
+		name, text = "output tok/s", func(v float64) cell { return textCell(metric.Three(v) + "/s") }
+	}
+	interval := dash
+	if d.Enough {
+		interval = metric.PercentChange(d.Lo) + " … " + metric.PercentChange(d.Hi)
+	}
+	return []cell{
+		textCell(bucketName(d.Kind, d.Batch)), textCell(name), text(d.A), text(d.B), textCell(metric.PercentChange(d.Change)), textCell(interval),
+		textCell(dash), textCell(fmt.Sprintf("%d, %d", d.NA, d.NB)), textCell(d.Verdict),
+	}
 }
 
 // hardly reports whether a row is unimportant: the figure is unchanged, or the verdict is unclear and the effect is

@@ -36,7 +36,8 @@ func TestWords(t *testing.T) {
 			". Fixing it: 43.3 → 41.5 ms an idle step, 369 → 387 tok/s"},
 		{fact.Of("transfers_before", "was", 900e3, "is", 1.2e6), "collectives without waiting: 900 µs → 1.20 ms a step"},
 		{fact.Of("compared_step", "kind", "", "a", 40e6, "b", 38e6, "change", -0.05, "p", 0.025), "a step is 5 % faster: 40.0 → 38.0 ms (p 0.025)"},
-		{fact.Of("worse_steps", "figure", "host_gap", "kind", "decode", "batch", 8, "change", 0.3), "host gap of decode steps, batch 8: +30.0 %"},
+		{fact.Of("worse_steps", "figure", "host_gap", "kind", "decode", "batch", fact.Of("with_batch", "batch", 8), "change", 0.3, "low", 0.2, "high", 0.4),
+			"host gap of decode steps, batch 8: +30.0 % (+20.0 % … +40.0 %)"},
 	} {
 		if got := Words(c.f); got != c.want {
 			t.Errorf("%v:\ngot  %s\nwant %s", c.f, got, c.want)

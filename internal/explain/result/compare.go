@@ -18,10 +18,12 @@ type Comparison struct {
 	Causes  []Cause   `json:"causes"`
 	// Unlike lists the differences between the workloads of the captures. Refused means that the workloads differ too
 	// much for any conclusion.
-	Unlike  []fact.Fact  `json:"unlike"`
-	Refused bool         `json:"refused"`
-	Steps   []StepDiff   `json:"steps"`
-	Kernels []KernelDiff `json:"kernels"` // the kernel with the largest effect on the step first
+	Unlike  []fact.Fact `json:"unlike"`
+	Refused bool        `json:"refused"`
+	Steps   []StepDiff  `json:"steps"`
+	// Throughput compares the time of the windows per step, which includes stalls that medians hide.
+	Throughput []Throughput `json:"throughput"`
+	Kernels    []KernelDiff `json:"kernels"` // the kernel with the largest effect on the step first
 	// Modules compares modules of one kind in all layers, if both captures have layer-wise markers. The module with the
 	// largest effect on the step is the first.
 	Modules []ModuleDiff `json:"modules"`
@@ -76,6 +78,8 @@ const (
 	Unclear  = "not enough samples"
 	Appeared = "appeared"
 	Vanished = "vanished"
+
+	NotJudged = "not judged" // the comparison has no verdict
 )
 
 // Verdict returns the verdict on a tested change with the 95 % interval lo to hi and the adjusted p-value p.
@@ -99,6 +103,24 @@ type StepDiff struct {
 	Figure  string `json:"figure"` // step, compute, exposed_comm, wait, idle, host_gap
 	Verdict string `json:"verdict"`
 	Change
+}
+
+// Throughput compares the work per time of the windows, for the steps of one kind. It covers the batch sizes that both
+// captures have; different mixes of batch sizes have no effect.
+type Throughput struct {
+	Kind    string  `json:"kind"`
+	Mode    string  `json:"mode"`
+	Batch   int     `json:"batch"`  // -1: unknown, or several batch sizes
+	Figure  string  `json:"figure"` // time_per_step (ns) or throughput (output tokens per second)
+	A       float64 `json:"a"`
+	B       float64 `json:"b"`
+	NA      int     `json:"a_steps"`
+	NB      int     `json:"b_steps"`
+	Change  float64 `json:"change"` // B/A − 1
+	Lo      float64 `json:"lo"`     // 95 % confidence interval of Change
+	Hi      float64 `json:"hi"`
+	Enough  bool    `json:"enough"` // false: too few steps for any verdict
+	Verdict string  `json:"verdict"`
 }
 
 // KernelDiff compares the summed time per step of one kernel, identified by normalised name and grid, in steps of one

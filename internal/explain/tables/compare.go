@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -13,23 +12,20 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-const (
-	// effectFloor is a share of the step time. A kernel's change counts as a regression only if its effect on the step
-	// exceeds this share.
-	effectFloor = 0.005
-)
-
 // Compare compares b with a. ranks means that a and b are ranks of one capture. force means that conclusions are drawn
 // even if the workloads differ.
 func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Comparison {
 	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limits.Any(), OfRanks: ranks}
 	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
+	c.Throughput = throughputs(a, b, ranks)
 	unlike(c, a, b, ranks, force)
 	for _, l := range limits.Named() {
 		c.Limits = append(c.Limits, l.String())
 	}
-	if !c.Refused {
-		c.Regressions = regressions(c, c.Limit, ranks)
+	if c.Refused {
+		withdraw(c)
+	} else {
+		regressions(c, c.Limit, ranks)
 		for _, l := range limits.Named() {
 			hold(c, l)
 		}
@@ -94,43 +90,25 @@ func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 	}
 }
 
-// kinds are the kinds of steps that limits may name.
-var kinds = []string{"prefill", "decode", "mixed", "denoising", "other"}
-
-// LimitNames returns the figures that limits may name: figures of all steps, and figures of the steps of one kind.
-func LimitNames() (names []string) {
-	names = append(names, FigureNames[:]...)
-	for _, kind := range kinds {
-		for _, f := range FigureNames {
-			names = append(names, kind+"."+f)
-		}
-	}
-	return names
-}
-
-// hold applies a limit to the rows that the limit names. Only significant changes count.
-func hold(c *result.Comparison, l gate.Limit) {
-	kind, figure, found := strings.Cut(l.Name, ".")
-	if !found {
-		kind, figure = "", l.Name
-	}
-	there, judged, broken := false, false, map[string]bool{result.Slower: !l.Falls, result.Faster: l.Falls}
+// withdraw replaces the verdicts on changes of all rows, since rows are not judged without a verdict on the captures.
+func withdraw(c *result.Comparison) {
+	var said []*string
 	for i := range c.Steps {
-		d := &c.Steps[i]
-		if d.Figure != figure || kind != "" && d.Kind != kind || d.NA == 0 || d.NB == 0 {
-			continue
-		}
-		there, judged = true, judged || d.Enough
-		worse := fact.Of("worse_steps", "figure", d.Figure, "kind", c.Said(d.Kind), "batch", d.Batch, "change", d.Change.Change)
-		if broken[d.Verdict] && l.Broken(d.Change.Change) && !slices.ContainsFunc(c.Regressions, func(f fact.Fact) bool { return f.String() == worse.String() }) {
-			c.Regressions = append(c.Regressions, worse)
-		}
+		said = append(said, &c.Steps[i].Verdict)
 	}
-	switch {
-	case !there:
-		c.Undecided = append(c.Undecided, fact.Of("limit_nothing", "limit", l.String()))
-	case !judged:
-		c.Undecided = append(c.Undecided, fact.Of("limit_few", "limit", l.String()))
+	for i := range c.Throughput {
+		said = append(said, &c.Throughput[i].Verdict)
+	}
+	for i := range c.Kernels {
+		said = append(said, &c.Kernels[i].Verdict)
+	}
+	for i := range c.Modules {
+		said = append(said, &c.Modules[i].Verdict)
+	}
+	for _, v := range said {
+		if slices.Contains([]string{result.Slower, result.Faster, result.Same, result.NotClear}, *v) {
+			*v = result.NotJudged
+		}
 	}
 }
 
@@ -323,37 +301,4 @@ func orZero(x float64) float64 {
 		return 0
 	}
 	return x
-}
-
-// regressions lists figures that got slower by more than limit. A kernel counts only if it has a noticeable effect on
-// the step time, in steps that got slower. The effect of a new kernel must exceed limit. Ranks of one capture end their
-// steps together, so for such ranks the figures of each rank's own work are judged instead of the step time.
-func regressions(c *result.Comparison, limit float64, ranks bool) (out []fact.Fact) {
-	if limit <= 0 {
-		return nil
-	}
-	slower := map[bucket]bool{}
-	for i := range c.Steps {
-		d := &c.Steps[i]
-		judged := d.Figure == "step"
-		if ranks {
-			judged = d.Figure == "compute" || d.Figure == "host_gap"
-		}
-		if judged && d.Verdict == result.Slower {
-			slower[bucket{d.Kind, d.Mode, d.Batch}] = true
-		}
-		if judged && d.Verdict == result.Slower && d.Change.Change > limit {
-			out = append(out, fact.Of("worse_steps", "figure", d.Figure, "kind", c.Said(d.Kind), "batch", d.Batch, "change", d.Change.Change))
-		}
-	}
-	for i := range c.Kernels {
-		switch d := &c.Kernels[i]; {
-		case !slower[bucket{d.Kind, d.Mode, d.Batch}]:
-		case d.Verdict == result.Slower && d.Change.Change > limit && d.Effect > effectFloor:
-			out = append(out, fact.Of("worse_kernel", "kernel", d.Short, "kind", c.Said(d.Kind), "change", d.Change.Change))
-		case d.Verdict == result.Appeared && d.Effect > limit:
-			out = append(out, fact.Of("worse_new", "kernel", d.Short, "kind", c.Said(d.Kind), "share", d.Effect))
-		}
-	}
-	return out
 }
