@@ -270,7 +270,7 @@ func checkPlaces(t *testing.T, r *result.Report) {
 			t.Errorf("%s: interval %+v is outside of its steps, %d to %d", f.ID, f.At, first.Start, last.Start+last.Period)
 		}
 		o := &shown.Findings[i]
-		if length := f.At.End - f.At.Start; o.At == nil || o.At.Rank != f.At.Rank || o.At.From != f.At.Start-length/10 || o.At.To != f.At.End+length/10 {
+		if length := f.At.End - f.At.Start; f.FirstStep == f.LastStep && (o.At == nil || o.At.Rank != f.At.Rank || o.At.From != f.At.Start-length/10 || o.At.To != f.At.End+length/10) {
 			t.Errorf("%s: the viewer shows %+v, want %+v with margins", f.ID, o.At, f.At)
 		}
 		for _, e := range o.Evidence {

@@ -104,7 +104,7 @@ func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
 		first = f.Steps[0]
 	}
 	out.At = placeOf(r, first, rank)
-	if f.At.Known() {
+	if f.At.Known() && f.FirstStep == f.LastStep { // of several steps, the first is shown
 		margin := (f.At.End - f.At.Start) / 10
 		out.At = &Place{Step: first, Rank: f.At.Rank, From: f.At.Start - margin, To: f.At.End + margin}
 	}
