@@ -246,15 +246,8 @@ func flags(r *result.Report, base int64) []open.Note {
 	zero := r.Source.StartNS - base
 	var notes []open.Note
 	for _, f := range r.Findings {
-		if f.FirstStep < 0 || len(f.Ranks) == 0 || len(notes) == maxFlags {
-			continue
-		}
-		for _, st := range r.Steps {
-			at := slices.IndexFunc(st.Ranks, func(s result.StepRank) bool { return s.Rank == f.Ranks[0] })
-			if st.Step == f.FirstStep && at >= 0 {
-				notes = append(notes, open.Note{TS: zero + st.Ranks[at].Start, Text: report.Words(f.Title)})
-				break
-			}
+		if f.At.Known() && len(f.Ranks) > 0 && len(notes) < maxFlags {
+			notes = append(notes, open.Note{TS: zero + f.At.Start, Text: report.Words(f.Title)})
 		}
 	}
 	return notes

@@ -235,7 +235,102 @@ func TestCompiledForReal(t *testing.T) {
 	}
 	r := analyzed(t, readDir(t, filepath.Join(root, "traces", "sglang_moe")))
 	cold := said(r, result.ColdStart)
-	if len(cold) != 1 || cold[0].FirstStep != 8 || cold[0].CostNSPerStep < 180*ms || !strings.Contains(report.Words(cold[0].Title), "write_req_to_token_pool_triton") {
-		t.Errorf("want one cold start: Triton compiled write_req_to_token_pool_triton for 187 ms before step 8%s", describe(r))
+	if len(cold) != 1 || cold[0].FirstStep != 7 || cold[0].CostNSPerStep < 180*ms || !strings.Contains(report.Words(cold[0].Title), "write_req_to_token_pool_triton") {
+		t.Fatalf("want one cold start: Triton compiled write_req_to_token_pool_triton for 187 ms in step 7%s", describe(r))
+	}
+	checkPlaces(t, r)
+	if at := cold[0].At; at.Start != 69_162_413 || at.End != 256_022_261 || at.Track != "1749" {
+		t.Errorf("got %+v, want the time of _do_compile in the file", at)
+	}
+}
+
+// checkPlaces checks that the interval of each finding lies in the times of its steps, and that links lead to it.
+func checkPlaces(t *testing.T, r *result.Report) {
+	t.Helper()
+	shown := report.NewOverview(report.Plain(r))
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !f.At.Known() {
+			if f.FirstStep >= 0 {
+				t.Errorf("%s has steps but no interval", f.ID)
+			}
+			continue
+		}
+		part := func(n int) (p *result.StepRank) {
+			for k := range r.Steps[n].Ranks {
+				if p = &r.Steps[n].Ranks[k]; p.Rank == f.At.Rank {
+					return p
+				}
+			}
+			t.Fatalf("%s: rank %d does not have step %d", f.ID, f.At.Rank, n)
+			return nil
+		}
+		first, last := part(f.FirstStep), part(f.LastStep)
+		if f.At.Start < first.Start || f.At.End > last.Start+last.Period || len(f.Ranks) > 0 && !slices.Contains(f.Ranks, f.At.Rank) {
+			t.Errorf("%s: interval %+v is outside of its steps, %d to %d", f.ID, f.At, first.Start, last.Start+last.Period)
+		}
+		o := &shown.Findings[i]
+		if length := f.At.End - f.At.Start; f.FirstStep == f.LastStep && (o.At == nil || o.At.Rank != f.At.Rank || o.At.From != f.At.Start-length/10 || o.At.To != f.At.End+length/10) {
+			t.Errorf("%s: the viewer shows %+v, want %+v with margins", f.ID, o.At, f.At)
+		}
+		for _, e := range o.Evidence {
+			if e.Kernel && strings.Contains(e.Name, ".py(") {
+				t.Errorf("%s: %s has a link to kernels", f.ID, e.Name)
+			}
+		}
+	}
+}
+
+// TestPlaceOfColdStart: a compilation between two steps belongs to the step before it, which contains its time. Without
+// the compilation there is no cold start.
+func TestPlaceOfColdStart(t *testing.T) {
+	const frame = "triton/runtime/jit.py(826): _do_compile"
+	for _, c := range []struct {
+		name       string
+		start, end int64 // of the compilation, µs after the start of step 4; step 5 begins after 41 ms
+		step       int
+		ahead      bool
+	}{
+		{"between steps", 700, 40_700, 4, true},
+		{"in the step", 70, 40_070, 4, false},
+		{"in the next step", 41_050, 81_050, 5, false},
+		{"none", 0, 0, -1, false},
+	} {
+		y := explaintest.New()
+		for n := range int64(8) {
+			at := n * 1000 * us
+			if n > 4 && c.step >= 0 {
+				at += 40 * ms
+			}
+			begin, end := at, at+600*us
+			if n == int64(c.step) && !c.ahead {
+				at, end = at+40*ms, end+40*ms
+			}
+			if n > 5 && c.step == 5 {
+				begin, at, end = begin+40*ms, at+40*ms, end+40*ms
+			}
+			y.Run("gemm", begin+10*us, begin+20*us, begin+40*us, 1)
+			y.Run("silu", at+150*us, at+160*us, at+500*us, 1)
+			y.Step(begin, end)
+		}
+		if c.step >= 0 {
+			y.Span(trace.PythonFunction, 0, frame, 4*ms+c.start*us, 4*ms+c.end*us)
+		}
+		r := analyzed(t, []*trace.Trace{y.Done()})
+		checkPlaces(t, r)
+		cold := said(r, result.ColdStart)
+		if len(cold) != min(c.step+1, 1) {
+			t.Fatalf("%s: got %d cold starts%s", c.name, len(cold), describe(r))
+		}
+		if len(cold) == 0 {
+			continue
+		}
+		f := cold[0]
+		if f.FirstStep != c.step || f.At.Span != frame || f.At.Track != "1" || f.At.End-f.At.Start != 40*ms {
+			t.Errorf("%s: got step %d, at %+v, want step %d", c.name, f.FirstStep, f.At, c.step)
+		}
+		if words := report.Words(f.Title); strings.Contains(words, "before step 5") != c.ahead {
+			t.Errorf("%s: got title %q", c.name, words)
+		}
 	}
 }

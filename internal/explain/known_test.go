@@ -71,7 +71,7 @@ func checkIdentities(t testing.TB, r *result.Report) {
 		if i.Host+i.Sync+i.Peers+i.Launch+i.Device+i.Profiler+i.Unknown+i.Between != x.Idle {
 			t.Errorf("%s: the parts of idle do not sum to idle: %+v", what, *x)
 		}
-		for _, v := range []int64{x.Compute, x.ExposedComm, x.ExposedCopy, x.Idle, x.HiddenComm, x.CommWait, i.Host, i.Sync, i.Launch, i.Device, i.Profiler, i.Unknown, i.Between, i.None, x.Waiting} {
+		for _, v := range []int64{x.Compute, x.ExposedComm, x.ExposedCopy, x.Idle, x.HiddenComm, x.CommWait, x.Unrecorded, x.Transfer(), i.Host, i.Sync, i.Launch, i.Device, i.Profiler, i.Unknown, i.Between, i.None, x.Waiting} {
 			if v < 0 {
 				t.Errorf("%s: a part is negative: %+v", what, *x)
 			}

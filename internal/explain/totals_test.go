@@ -135,7 +135,7 @@ func checkDevice(t *testing.T, r *result.Report, rank int, s *slowRank) {
 	}
 	at := slices.IndexFunc(r.Times, func(row result.TimeRow) bool { return row.Rank == r.Source.Ranks[rank] && row.Kind == "all" })
 	got := r.Times[at].Time
-	got.CommWait, got.ExposedWait, got.IdleBy = 0, 0, result.Idle{}
+	got.CommWait, got.ExposedWait, got.Unrecorded, got.IdleBy = 0, 0, 0, result.Idle{}
 	if got != want {
 		t.Errorf("rank %d: got %+v, want %+v as in the file", rank, got, want)
 	}

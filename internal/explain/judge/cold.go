@@ -138,10 +138,17 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 	for i := range ranks {
 		f.Ranks, names = append(f.Ranks, ranks[i].rank.Index), append(names, ranks[i].rank.Label)
 	}
-	f.Title = fact.Of("cold_start", "step", n, "name", ofName(c.rep.Steps[n].Name), "ranks", names, "why", why, "cost", worst.cost)
-	size := fact.Name(c.rep.Steps[n].Name)
+	var ahead fact.Fact
+	next := n
+	if i := int(worst.most.Step); i+1 < len(worst.rank.Steps) && worst.most.Start >= worst.rank.Steps[i].End {
+		next = n + 1 // the host prepared the next step
+		ahead = fact.Of("cold_ahead", "step", next, "name", ofName(c.rep.Steps[next].Name))
+	}
+	f.At = c.interval(worst.rank, worst.most.Interval, worst.most.Track, worst.most.Name)
+	f.Title = fact.Of("cold_start", "step", n, "name", ofName(c.rep.Steps[n].Name), "ahead", ahead, "ranks", names, "why", why, "cost", worst.cost)
+	size := fact.Name(c.rep.Steps[next].Name)
 	if size.Text == "" {
-		size = fact.Of("step_of_no_name", "n", n)
+		size = fact.Of("step_of_no_name", "n", next)
 	}
 	f.Next = []fact.Fact{fact.Of("warm_"+worst.most.Why, "step", size)}
 	return f
@@ -166,8 +173,7 @@ func moreOf(n int) (f fact.Fact) {
 }
 
 // coldOf returns the finding of a cold start that explains most of a step's excess. The cold start is in the step, or
-// between this step and the next step. In the second case, the time of the cold start belongs to the device time of
-// this step.
+// at the beginning of the next step, before that step's first work on the device.
 func coldOf(found []result.Finding, step int, excess float64) *result.Finding {
 	for i := range found {
 		if f := &found[i]; f.Kind == result.ColdStart && (f.FirstStep == step || f.FirstStep == step+1) && 2*float64(f.CostNSPerStep) > excess {

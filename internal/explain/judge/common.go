@@ -86,7 +86,7 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 }
 
 // moved returns the time of transfers without overlapping compute.
-func (t *stepTime) moved() int64 { return t.ExposedComm - t.ExposedWait - t.unpaired }
+func (t *stepTime) moved() int64 { return t.Transfer() - t.unpaired }
 
 func commBound(c *capture, kind string, steps []stepTime, share float64) result.Finding {
 	counted := fact.Of("without_waiting")
@@ -162,7 +162,7 @@ func unpairedIn(c *capture) map[rankStep]int64 {
 			}
 			for i := range r.Ops {
 				if o := &r.Ops[i]; o.Comm() && o.Step >= 0 && !known(i) {
-					rest, steps = append(rest, prep.Interval{Start: o.Start, End: o.End}), append(steps, int(o.Step)+r.First)
+					rest, steps = append(rest, prep.Interval{Start: o.Start, End: o.End - r.Edge[int32(i)]}), append(steps, int(o.Step)+r.First)
 				}
 			}
 			if rest == nil {

@@ -20,8 +20,8 @@ var dataRules = []rule{{[]string{result.Data}, dataFindings}}
 // lostShare is the share of GPU work or time above which missing information is reported.
 const lostShare = 0.05
 
-// firstShare is the share of a window's time spent in its first collectives above which this is reported.
-const firstShare = 0.1
+// edgeShare is the share of a window's time in collectives with unrecorded ranks above which this is reported.
+const edgeShare = 0.1
 
 // leftOut is the maximum share of impossible collectives in a capture that may be called balanced.
 const leftOut = 0.1
@@ -81,18 +81,8 @@ func dataFindings(c *capture) (out []result.Finding) {
 		}
 	}
 	if t := timeOf(c.rep, "all"); t != nil {
-		first := int64(0)
-		for _, d := range c.Domains {
-			for i := range d.Matches {
-				if m := &d.Matches[i]; m.First && m.Possible() && m.Step >= 0 {
-					for _, p := range m.At {
-						first += p.Wait
-					}
-				}
-			}
-		}
-		if share := metric.Share(first, t.Total); share > firstShare {
-			add("info", "data-first", fact.Of("data-first", "ns", first/int64(len(c.Ranks)), "share", share))
+		if share := metric.Share(t.Unrecorded, t.Total); share > edgeShare {
+			add("info", "data-first", fact.Of("data-first", "ns", t.Unrecorded/int64(len(c.Ranks)), "share", share))
 		}
 	}
 	if missing := c.rep.Source.Missing; len(missing) > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/tables"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // capture is the input of the rules.
@@ -57,6 +58,9 @@ func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, host
 	for i := range c.found {
 		f := &c.found[i]
 		f.ID = strings.ReplaceAll(strings.ToLower(f.ID), " ", "-")
+		if !f.At.Known() {
+			f.At = c.place(f)
+		}
 		f.Names = []string{}
 		for _, r := range f.Ranks {
 			f.Names = append(f.Names, a.Ranks[r].Label)
@@ -66,12 +70,38 @@ func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, host
 	return c.found
 }
 
+// place returns the time of a finding's steps, on the finding's first rank that has them.
+func (c *capture) place(f *result.Finding) result.Place {
+	var r *match.Rank
+	for _, q := range c.Ranks {
+		has := f.FirstStep >= max(q.First, 0) && f.FirstStep < q.First+len(q.Steps)
+		if has && (len(f.Ranks) == 0 || slices.Contains(f.Ranks, q.Index)) && (r == nil || len(f.Ranks) > 0 && q.Index == f.Ranks[0]) {
+			r = q
+		}
+	}
+	if r == nil {
+		return result.Place{Rank: -1}
+	}
+	first, last := f.FirstStep-r.First, min(max(f.FirstStep, f.LastStep)-r.First, len(r.Steps)-1)
+	x := prep.Interval{Start: r.Steps[first].Start, End: r.Steps[last].Start + r.Period(last)}
+	return c.interval(r, x, r.Steps[first].Track, r.Steps[first].Name)
+}
+
+// interval returns the place of a span on a rank.
+func (c *capture) interval(r *match.Rank, x prep.Interval, track trace.TrackID, span string) result.Place {
+	p := result.Place{Start: r.Wall(x.Start) - c.Origin, End: r.Wall(x.End) - c.Origin, Rank: r.Index, Span: span}
+	if track >= 0 && int(track) < len(r.Threads) {
+		p.Track = r.Threads[track]
+	}
+	return p
+}
+
 // id joins the parts of a finding's ID.
 func id(parts ...any) string { return strings.Join(strings.Fields(fmt.Sprintln(parts...)), "-") }
 
 // whole returns a finding about the capture as a whole rather than about some of its steps.
 func whole(kind, severity, id string, title fact.Fact, evidence ...result.Evidence) result.Finding {
-	return result.Finding{Kind: kind, Severity: severity, ID: id, FirstStep: -1, LastStep: -1, Title: title, Evidence: evidence}
+	return result.Finding{Kind: kind, Severity: severity, ID: id, FirstStep: -1, LastStep: -1, Title: title, Evidence: evidence, At: result.Place{Rank: -1}}
 }
 
 // proof returns evidence with a value, the unit of the value, and the number with which the value is compared.

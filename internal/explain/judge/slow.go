@@ -82,7 +82,7 @@ var timeParts = []struct {
 }{
 	{fact.Of("part_compute"), func(t *result.StepRank) int64 { return t.Compute }},
 	{fact.Of("part_wait"), func(t *result.StepRank) int64 { return t.ExposedWait }},
-	{fact.Of("part_transfer"), func(t *result.StepRank) int64 { return t.ExposedComm - t.ExposedWait }},
+	{fact.Of("part_transfer"), func(t *result.StepRank) int64 { return t.Time.Transfer() }},
 	{fact.Of("part_copy"), func(t *result.StepRank) int64 { return t.ExposedCopy }},
 	{fact.Of("part_host"), func(t *result.StepRank) int64 { return t.HostGap }},
 	{fact.Of("part_device"), func(t *result.StepRank) int64 { return t.IdleBy.Device + t.IdleBy.Unknown }},

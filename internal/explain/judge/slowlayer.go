@@ -175,7 +175,7 @@ func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 			if by[p][mod.Layer] == nil {
 				by[p][mod.Layer] = make([]int64, len(r.Steps))
 			}
-			by[p][mod.Layer][o.Step] += o.End - o.Start - r.Wait[i]
+			by[p][mod.Layer][o.Step] += r.Own(i)
 		}
 	}
 	var steps []int

@@ -38,6 +38,8 @@ type Rank struct {
 	Clock ClockBound  // bounds on the clock's remaining error
 	Match []int32     // per op: index in the domain's Matches of its collective; -1: none
 	Wait  []int64     // per op of a collective: wait until the last rank arrived, ns
+	// Edge holds, by op, the time of collectives in which another rank was not recorded, in ns. See markEdges.
+	Edge map[int32]int64
 	// HostWait holds, for each host collective, the wait for the hosts of other ranks, in ns.
 	HostWait []int64
 }
@@ -100,6 +102,7 @@ func (a *Aligned) agree() {
 		forbidden = forbidden || none
 		d.reindex()
 		d.pairOutside()
+		d.markEdges()
 		d.matchHosts()
 		matched += len(d.Matches)
 		a.Broken += d.Impossible()

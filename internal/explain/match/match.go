@@ -46,7 +46,8 @@ type Part struct {
 	Rank       int32 // index in Domain.Ranks
 	Op         int32 // index in Rank.Ops
 	Start, End int64
-	Wait       int64 // part of the kernel's time before the last rank arrived, ns
+	Wait       int64 // part of the kernel's time before the last rank arrived, without Edge, ns
+	Edge       int64 // part of the kernel's time in which another rank was not yet recorded; see markEdges
 }
 
 // inStep identifies a sequence in one step.

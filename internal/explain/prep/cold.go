@@ -23,12 +23,12 @@ const (
 // Cold is an interval in which a launching thread did one-time work.
 type Cold struct {
 	Interval
-	Why  string
-	Name string // name of the frame, op, call or overhead that shows the work
-	Call int32  // index in Calls of the launch that was held up; -1: none
-	Step int32  // step in which, or before which, the work ran; -1: none
-	Like int64  // for ColdFirst, the median host time of later launches
-	of   trace.TrackID
+	Why   string
+	Name  string // name of the frame, op, call or overhead that shows the work
+	Call  int32  // index in Calls of the launch that was held up; -1: none
+	Step  int32  // step whose period contains the middle of the work, or the next step; -1: none
+	Like  int64  // for ColdFirst, the median host time of later launches
+	Track trace.TrackID
 }
 
 // coldFrames lists Python functions that run only on first use, identified by the end of the file path and the
@@ -144,14 +144,14 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 			*w = why{s.Cat, true, whyCold(s.Cat, t.Strings.Get(s.Name))}
 		}
 		if w.is != "" {
-			all = append(all, Cold{Interval: Interval{s.Start, s.End()}, Why: w.is, Name: t.Strings.Get(s.Name), of: s.Track})
+			all = append(all, Cold{Interval: Interval{s.Start, s.End()}, Why: w.is, Name: t.Strings.Get(s.Name), Track: s.Track})
 		}
 	}
 	all = outermost(all)
 	all = outermost(append(all, r.firstLaunches(all)...))
 	for i := range all {
 		c := &all[i]
-		c.Step, c.Call = r.stepFrom(c.Start), r.callAfter(c, launching)
+		c.Step, c.Call = r.stepFrom(c.Start+(c.End-c.Start)/2), r.callAfter(c, launching)
 	}
 	return all
 }
@@ -171,9 +171,12 @@ func outermost(all []Cold) []Cold {
 	return out
 }
 
-// stepFrom returns the step that contains the host time at or, if there is none, the next step; -1: none.
+// stepFrom returns the step whose period contains the host time at or, if there is none, the next step; -1: none.
 func (r *Rank) stepFrom(at int64) int32 {
-	i, _ := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.End, at+1) })
+	i, _ := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.Start, at+1) })
+	if i > 0 && at < r.Steps[i-1].Start+r.Period(i-1) {
+		i--
+	}
 	if i == len(r.Steps) {
 		return -1
 	}
@@ -185,7 +188,7 @@ func (r *Rank) stepFrom(at int64) int32 {
 func (r *Rank) callAfter(c *Cold, launching []bool) int32 {
 	i, _ := slices.BinarySearchFunc(r.Calls, c.Start, func(x Call, at int64) int { return cmp.Compare(x.Start, at+1) })
 	for i = max(i-1, 0); i < len(r.Calls); i++ {
-		if x := &r.Calls[i]; x.End >= c.End && (x.Track == c.of || !launching[c.of]) {
+		if x := &r.Calls[i]; x.End >= c.End && (x.Track == c.Track || !launching[c.Track]) {
 			return int32(i)
 		}
 	}
@@ -255,7 +258,7 @@ func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
 		}
 		c := &r.Calls[l.call]
 		if !slices.ContainsFunc(known, func(k Cold) bool { return k.Start < c.End && l.from < k.End }) {
-			out = append(out, Cold{Interval: Interval{c.End - l.first + like, c.End}, Why: ColdFirst, Like: like, of: c.Track})
+			out = append(out, Cold{Interval: Interval{c.End - l.first + like, c.End}, Why: ColdFirst, Like: like, Track: c.Track})
 		}
 	}
 	return out

@@ -26,8 +26,9 @@ type Rank struct {
 	Recording  string   // hash of the recording, equal for the same spans at the same times; "": no spans
 	Source     trace.Source
 	Notes      []trace.Note
-	Devices    []int32 // numbers of the devices with work
-	Rule       string  // rule by which the trace was cut into steps
+	Devices    []int32  // numbers of the devices with work
+	Threads    []string // ids of the threads, as in the file, by trace.TrackID
+	Rule       string   // rule by which the trace was cut into steps
 	Steps      []Step
 	Cut        []Step                // steps at the end of a truncated file whose GPU work is incomplete
 	Ops        []Op                  // ordered by start on the device
@@ -145,6 +146,9 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 		if t.Spans[i].Cat.Launch() {
 			r.APICalls++
 		}
+	}
+	for i := range t.Tracks {
+		r.Threads = append(r.Threads, t.Tracks[i].TID)
 	}
 	r.Steps, r.Rule = findSteps(t)
 	r.Stages = findStages(t)

@@ -223,9 +223,12 @@ func overall(r *result.Report) *result.Time {
 // summary describes the breakdown of GPU time in words.
 func summary(t *result.Time) string {
 	p := split(t)
-	s := fmt.Sprintf("compute %s, transfer %s, wait %s, copy %s, idle %s",
-		share(ratio(p.compute, t.Total)), share(ratio(p.transfer, t.Total)), share(ratio(p.wait, t.Total)),
-		share(ratio(p.copy, t.Total)), share(ratio(p.idle, t.Total)))
+	s := fmt.Sprintf("compute %s, transfer %s, wait %s, ", share(ratio(p.compute, t.Total)), share(ratio(p.transfer, t.Total)),
+		share(ratio(p.wait, t.Total)))
+	if p.unrecorded > 0 {
+		s += unrecorded + " " + share(ratio(p.unrecorded, t.Total)) + ", "
+	}
+	s += fmt.Sprintf("copy %s, idle %s", share(ratio(p.copy, t.Total)), share(ratio(p.idle, t.Total)))
 	if why := mostly(t); why != "" {
 		s += " (" + why + " of it)"
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func collectivesTable(r *result.Report, limit int) *table {
-	time := func(c *result.CollectiveRow) float64 { return float64(c.Wait) + float64(c.Transfer) }
+	time := func(c *result.CollectiveRow) float64 { return float64(c.Time()) }
 	rows, omitted := ranked(r.Collectives, limit, " by total time", time)
 	longest := largest(rows, time)
 	t := &table{
@@ -24,6 +24,7 @@ func collectivesTable(r *result.Report, limit int) *table {
 			{name: "count", right: true}, {name: "matched", right: true, drop: 3, help: "of these, found on every rank of the group"},
 			{name: "in graphs", right: true, drop: 5, help: "of these, replayed inside CUDA graphs"},
 			{name: "", bar: true, drop: 9}, {name: "wait", right: true}, {name: "transfer", right: true},
+			{name: unrecorded, right: true, drop: 3, help: unrecordedHelp},
 			{name: "median", right: true, drop: 1, help: "median transfer of one collective"},
 			{name: "alg GB/s", right: true, drop: 6, help: "size over transfer"}, {name: "bus GB/s", right: true, drop: 2, help: "algorithm bandwidth times the factor of nccl-tests, to compare with the links'"},
 		},
@@ -38,11 +39,14 @@ func collectivesTable(r *result.Report, limit int) *table {
 		}
 		t.rows = append(t.rows, []cell{
 			textCell(c.Op), textCell(group(c)), textCell(c.Kind), bytesCell(c.Bytes), countCell(c.Count), countCell(c.Matched), countCell(c.InGraphs),
-			barCell(segment{"transfer", ratio(c.Transfer, longest)}, segment{"wait", ratio(c.Wait, longest)}),
-			wait, transfer, durCell(c.Median), rateCell(c.AlgGBs), rateCell(c.BusGBs),
+			barCell(segment{"transfer", ratio(c.Transfer, longest)}, segment{"wait", ratio(c.Wait, longest)}, segment{unrecorded, ratio(c.Unrecorded, longest)}),
+			wait, transfer, cellIf(c.Unrecorded > 0, durCell(c.Unrecorded)), durCell(c.Median), rateCell(c.AlgGBs), rateCell(c.BusGBs),
 		})
 	}
 	t.lead += unknown
+	if slices.ContainsFunc(rows, func(c result.CollectiveRow) bool { return c.Unrecorded > 0 }) {
+		t.legend = append(t.legend, unrecorded)
+	}
 	return t
 }
 

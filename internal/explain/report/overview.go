@@ -45,7 +45,9 @@ type OverviewProof struct {
 	Text  string `json:"text"`
 	Short string `json:"short"` // the name as shown after the text
 	Name  string `json:"name"`
-	At    *Place `json:"at"` // null: same position as the finding
+	// Kernel reports whether Name is the name of a kernel.
+	Kernel bool   `json:"kernel"`
+	At     *Place `json:"at"` // null: same position as the finding
 }
 
 // Place is a step on a rank, with the time range around it.
@@ -102,8 +104,12 @@ func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
 		first = f.Steps[0]
 	}
 	out.At = placeOf(r, first, rank)
+	if f.At.Known() && f.FirstStep == f.LastStep { // of several steps, the first is shown
+		margin := (f.At.End - f.At.Start) / 10
+		out.At = &Place{Step: first, Rank: f.At.Rank, From: f.At.Start - margin, To: f.At.End + margin}
+	}
 	for _, e := range proofs(f) {
-		p := OverviewProof{Name: columns.Clean(Words(e.Name))}
+		p := OverviewProof{Name: columns.Clean(Words(e.Name)), Kernel: isKernel(r, Words(e.Name))}
 		p.Text, p.Short = proof(&e)
 		if e.Step >= 0 && e.Step != first {
 			p.At = placeOf(r, e.Step, rank)
@@ -114,6 +120,11 @@ func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
 		out.Next = append(out.Next, capital(columns.Clean(Words(n))))
 	}
 	return out
+}
+
+// isKernel reports whether a name is the name of a kernel.
+func isKernel(r *result.Report, name string) bool {
+	return slices.ContainsFunc(r.Kernels, func(k result.KernelRow) bool { return k.Name == name })
 }
 
 // placeOf returns the position of a step on a rank, with a margin of a tenth of its length. It returns nil if the rank
@@ -148,7 +159,7 @@ func (o *Overview) times(r *result.Report) {
 		p := split(&t.Time)
 		row := OverviewTime{
 			Rank: slices.Index(r.Source.Ranks, t.Rank), Kind: columns.Clean(t.Kind), Steps: t.Steps, Per: perStep(r, t), Total: t.Total,
-			Parts: []int64{p.compute, p.transfer, p.wait, p.copy},
+			Parts: []int64{p.compute, p.transfer, p.wait, p.unrecorded, p.copy},
 		}
 		for _, idle := range idleParts(&t.IdleBy) {
 			row.Parts = append(row.Parts, idle.ns)

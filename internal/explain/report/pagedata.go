@@ -123,7 +123,7 @@ func newGrid(steps []result.Step, kinds []string, ranks, cells int) grid {
 	columns := max(cells/ranks, 1)
 	g.Bucket = (len(steps) + columns - 1) / columns
 	g.Cols = (len(steps) + g.Bucket - 1) / g.Bucket
-	names := []string{"compute", "transfer", "wait", "copy", "host", "sync", "launch", "device", "profiler", "unknown", "peers", "between"}
+	names := []string{"compute", "transfer", "wait", unrecorded, "copy", "host", "sync", "launch", "device", "profiler", "unknown", "peers", "between"}
 	n := ranks * g.Cols
 	for _, name := range names {
 		g.Parts = append(g.Parts, part{name, make([]int64, n)})
@@ -179,7 +179,7 @@ func (g *grid) add(s *result.Step, c int, seen []int64) {
 		seen[k]++
 		p := split(&sr.Time)
 		by := &sr.IdleBy
-		for j, v := range []int64{p.compute, p.transfer, p.wait, p.copy, by.Host, by.Sync, by.Launch, by.Device, by.Profiler, by.Unknown, by.Peers, by.Between} {
+		for j, v := range []int64{p.compute, p.transfer, p.wait, p.unrecorded, p.copy, by.Host, by.Sync, by.Launch, by.Device, by.Profiler, by.Unknown, by.Peers, by.Between} {
 			g.Parts[j].NS[k] += v
 		}
 		g.Wait[k] = max(g.Wait[k], sr.CommWait)

@@ -70,8 +70,11 @@ func (p *page) find(r *result.Report) {
 }
 
 // link returns the link to the row of a finding in a table, or else to the table. It returns "" if the page lacks the
-// table, or the row of a step.
+// table, or the row of a step or gap.
 func (p *page) link(r *result.Report, f *result.Finding, l result.Link) string {
+	if l.ByPlace {
+		return p.gapAt(r, &f.At)
+	}
 	if l.ByStep {
 		for _, n := range f.Steps {
 			if href := p.row(l.Table, "step", strconv.Itoa(n)); href != "" {
@@ -115,10 +118,29 @@ func (p *page) proof(r *result.Report, e *result.Evidence, f *result.Finding) (o
 func (p *page) gap(r *result.Report, e *result.Evidence) string {
 	for i := range r.Gaps {
 		if g := &r.Gaps[i]; e.Unit == "ns" && g.Step == e.Step && float64(g.Dur) == e.Value {
-			return p.row("gaps", "rank", columns.Clean(rankName(r, g.Rank)), "step", strconv.Itoa(g.Step), "length", durCell(g.Dur).text)
+			return p.rowOf(r, g)
 		}
 	}
 	return ""
+}
+
+// gapAt returns the link to the idle gap that covers most of an interval, or "" if no gap covers half of it.
+func (p *page) gapAt(r *result.Report, at *result.Place) string {
+	for i := range r.Gaps {
+		if g := &r.Gaps[i]; at.Known() && g.Rank == at.Rank && 2*(min(g.Start+g.Dur, at.End)-max(g.Start, at.Start)) > at.End-at.Start {
+			return p.rowOf(r, g)
+		}
+	}
+	return ""
+}
+
+// rowOf returns the link to the row of a gap.
+func (p *page) rowOf(r *result.Report, g *result.Gap) string {
+	step := dash
+	if g.Step >= 0 {
+		step = strconv.Itoa(g.Step)
+	}
+	return p.row("gaps", "rank", columns.Clean(rankName(r, g.Rank)), "step", step, "length", durCell(g.Dur).text)
 }
 
 // row returns the link to the first row of a table that has the wanted cells. want holds pairs of column and text. If

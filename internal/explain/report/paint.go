@@ -39,7 +39,7 @@ func (p paint) segment(name, s string) string {
 		return p.code("35", s)
 	case "host":
 		return p.code("36", s)
-	case "idle", "unknown", "profiler", "between":
+	case "idle", unrecorded, "unknown", "profiler", "between":
 		return p.faint(s)
 	}
 	return s

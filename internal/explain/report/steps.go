@@ -34,10 +34,11 @@ func meanOf(s *result.Step) mean {
 		m.compute += p.compute
 		m.transfer += p.transfer
 		m.wait += p.wait
+		m.unrecorded += p.unrecorded
 		m.copy += p.copy
 		m.idle += p.idle
 	}
-	for _, v := range []*int64{&m.cpu, &m.total, &m.hostGap, &m.compute, &m.transfer, &m.wait, &m.copy, &m.idle} {
+	for _, v := range []*int64{&m.cpu, &m.total, &m.hostGap, &m.compute, &m.transfer, &m.wait, &m.unrecorded, &m.copy, &m.idle} {
 		*v /= n
 	}
 	m.kernels /= int(n)
@@ -98,6 +99,7 @@ func stepsTable(r *result.Report, limit int) *table {
 			{name: "batch", right: true, drop: 3}, {name: "tokens", right: true, drop: 4}, {name: "ranks", right: true, page: true},
 			{name: "length", right: true}, {name: "host", right: true, page: overall(r) != nil, help: "length of the step on the host"}, {name: "busy", right: true, help: "share of the time in which the GPU did anything"},
 			{name: "compute", right: true}, {name: "transfer", right: true, drop: 2}, {name: "wait", right: true},
+			{name: unrecorded, right: true, drop: 3, help: unrecordedHelp},
 			{name: "host gap", right: true, drop: 5, help: "idle because the host launched late"},
 			{name: "kernels", right: true, drop: 7}, {name: "slow", right: true}, {name: "why", flex: true, min: 24, wrap: true, drop: 1},
 			{name: "name", code: true, page: true},
@@ -131,7 +133,7 @@ func stepsTable(r *result.Report, limit int) *table {
 			{text: strconv.Itoa(s.Step), num: float64(s.Step)}, textCell(s.Stage), textCell(s.Kind),
 			countCell(s.Batch), countCell(s.Tokens), countCell(len(s.Ranks)),
 			durCell(m.period), durCell(m.cpu), gpu(shareCell(ratio(m.total-m.idle, m.total))),
-			gpu(durCell(m.compute)), gpu(durCell(m.transfer)), gpu(durCell(m.wait)), gpu(durCell(m.hostGap)),
+			gpu(durCell(m.compute)), gpu(durCell(m.transfer)), gpu(durCell(m.wait)), cellIf(device && m.unrecorded > 0, durCell(m.unrecorded)), gpu(durCell(m.hostGap)),
 			gpu(countCell(m.kernels)), {text: by, num: finite(s.SlowBy)}, textCell(Words(s.Why)), textCell(s.Name),
 		})
 	}

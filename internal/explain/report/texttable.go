@@ -217,7 +217,7 @@ func segmentRune(name string) string {
 		return "▓"
 	case "launch":
 		return "▒"
-	case "device":
+	case "device", unrecorded:
 		return "░"
 	}
 	return "█"

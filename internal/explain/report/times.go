@@ -10,12 +10,11 @@ import (
 // parts splits a Time into parts, in ns, that sum up to the total of the Time. All waiting counts as exposed
 // communication, since a rank that waits has no work.
 type parts struct {
-	compute, transfer, wait, copy, idle int64
+	compute, transfer, wait, unrecorded, copy, idle int64
 }
 
 func split(t *result.Time) parts {
-	wait := t.ExposedWait
-	return parts{compute: t.Compute, transfer: t.ExposedComm - wait, wait: wait, copy: t.ExposedCopy, idle: t.Idle}
+	return parts{compute: t.Compute, transfer: t.Transfer(), wait: t.ExposedWait, unrecorded: t.Unrecorded, copy: t.ExposedCopy, idle: t.Idle}
 }
 
 func (p parts) segments(total int64) []segment {
@@ -23,6 +22,7 @@ func (p parts) segments(total int64) []segment {
 		{"compute", ratio(p.compute, total)},
 		{"transfer", ratio(p.transfer, total)},
 		{"wait", ratio(p.wait, total)},
+		{"unrecorded", ratio(p.unrecorded, total)},
 		{"copy", ratio(p.copy, total)},
 		{"idle", ratio(p.idle, total)},
 	}
@@ -134,19 +134,32 @@ func perStep(r *result.Report, t *result.TimeRow) int64 {
 	return int64(ratio(total, steps))
 }
 
-var timeSegments = []string{"compute", "transfer", "wait", "copy", "idle"}
+var timeSegments = []string{"compute", "transfer", "wait", "unrecorded", "copy", "idle"}
+
+const (
+	unrecorded     = "unrecorded" // the part of communication in which another rank was not recorded
+	unrecordedHelp = "communication while another rank was not recorded, at the start or end of the window"
+)
+
+// legend returns the parts of time that occur.
+func legend(t *result.Time) []string {
+	if t != nil && t.Unrecorded > 0 {
+		return timeSegments
+	}
+	return slices.DeleteFunc(slices.Clone(timeSegments), func(s string) bool { return s == unrecorded })
+}
 
 func timesTable(r *result.Report, limit int) *table {
 	rows, omitted := pickTimes(r, limit)
 	t := &table{
-		id: "times", title: "Where the time goes", omitted: omitted, legend: timeSegments,
+		id: "times", title: "Where the time goes", omitted: omitted, legend: legend(overall(r)),
 		lead: "Shares of step time on the GPU. Overlap counts once: communication and copies count only while nothing computes. Wait is the part of communication before the last rank arrives.",
 		cols: []column{
 			{name: "rank"}, {name: "kind", help: "of steps"}, {name: "steps", right: true, drop: 2},
 			{name: "per step", right: true, help: "mean length of a step"},
 			{name: "", bar: true, drop: 4},
 			{name: "compute", right: true}, {name: "transfer", right: true, help: "exposed communication, without waiting"},
-			{name: "wait", right: true}, {name: "copy", right: true, drop: 1}, {name: "idle", right: true},
+			{name: "wait", right: true}, {name: unrecorded, right: true, help: unrecordedHelp}, {name: "copy", right: true, drop: 1}, {name: "idle", right: true},
 			{name: "main idle cause", drop: 5, help: "the largest cause of idle time, and its share of idle time"},
 			{name: "hidden comm", right: true, page: true, help: "communication overlapped by compute"},
 		},
@@ -161,7 +174,7 @@ func timesTable(r *result.Report, limit int) *table {
 			textCell(row.Rank), textCell(row.Kind), countCell(row.Steps), durCell(perStep(r, row)),
 			barCell(p.segments(row.Total)...),
 			shareCell(ratio(p.compute, row.Total)), shareCell(ratio(p.transfer, row.Total)), shareCell(ratio(p.wait, row.Total)),
-			shareCell(ratio(p.copy, row.Total)), shareCell(ratio(p.idle, row.Total)), textCell(mostly(&row.Time)),
+			cellIf(p.unrecorded > 0, shareCell(ratio(p.unrecorded, row.Total))), shareCell(ratio(p.copy, row.Total)), shareCell(ratio(p.idle, row.Total)), textCell(mostly(&row.Time)),
 			shareCell(ratio(row.HiddenComm, row.Total)),
 		})
 	}

@@ -221,7 +221,8 @@ var wordings = map[string]string{
 
 	// Cold starts.
 	"of_name":         " ({name})",
-	"cold_start":      "cold start in step {step}{name} on {ranks:ranks}: {why}; it cost the step {cost:ns}",
+	"cold_start":      "cold start in step {step}{name}{ahead} on {ranks:ranks}: {why}; it cost the step {cost:ns}",
+	"cold_ahead":      ", before step {step}{name},",
 	"cold_triton":     "Triton compiled a kernel{before}",
 	"cold_torch":      "torch.compile compiled code{before}",
 	"cold_build":      "code was compiled{before}",
@@ -291,7 +292,7 @@ var wordings = map[string]string{
 	"profilers_vague":          "may be profiler overhead, whose size is unknown",
 
 	// Gaps of the capture.
-	"data-first":          "{ns:ns} per rank, {share:share} of step time, is waiting in the first collective of the window: ranks start recording at different moments, so this says nothing about them",
+	"data-first":          "{ns:ns} per rank, {share:share} of step time, is in collectives while another rank was not recorded: ranks begin and end recording at different moments, so this time counts as unrecorded, neither as wait nor as transfer",
 	"data-host":           "no GPU work was recorded: only the host side is known, and steps are timed on the host",
 	"data-host.used":      "no GPU work was recorded, although CUDA was called {n:count} times: only the host side is known, and steps are timed on the host; " + recordLonger,
 	"data-host.listed":    "no GPU work was recorded, and no call of CUDA, although the machine has a GPU: only the host side is known, and steps are timed on the host; if the server used the GPU, " + recordLonger,

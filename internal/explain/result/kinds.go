@@ -48,6 +48,7 @@ const (
 type Link struct {
 	Text, Table string
 	ByStep      bool // the row is that of a step, not of a kind of steps
+	ByPlace     bool // the row is that of the idle gap at the place of the finding
 }
 
 // Guides with more details.
@@ -68,7 +69,7 @@ var Kinds = []Kind{
 	{Name: SlowStep, IDs: []string{SlowStep}, Severity: "low", Next: fact.Of("next_since", "step", 0), Guide: slowGuide},
 	{Name: SlowStage, IDs: []string{SlowStage}, Severity: "medium"},
 	{Name: SlowLayer, IDs: []string{SlowLayer}, Severity: "low", Next: fact.Of("next_layer"), Figure: "compute", Links: []Link{{Text: "layers", Table: "layers"}}},
-	{Name: ColdStart, IDs: []string{ColdStart}, Severity: "low", Guide: slowGuide},
+	{Name: ColdStart, IDs: []string{ColdStart}, Severity: "low", Guide: slowGuide, Links: []Link{{Text: "the idle gap", Table: "gaps", ByPlace: true}}},
 	{Name: UnevenAttention, IDs: []string{UnevenAttention}, Severity: "low", Removal: RemoveImbalance, Next: fact.Of("next_spread"), Guide: spreadsDP,
 		Links: []Link{{Text: "how evenly it is spread", Table: "balance"}}},
 	{Name: UnevenExperts, IDs: []string{UnevenExperts}, Severity: "low", Removal: RemoveImbalance, Next: fact.Of("next_experts"), Guide: spreadsDP,

@@ -124,6 +124,7 @@ type Finding struct {
 	FirstStep int      `json:"first_step"` // counted from 0 in the capture; -1: not specific to steps
 	LastStep  int      `json:"last_step"`
 	Passing   bool     `json:"passing"` // transient: the problem ended before the capture ended
+	At        Place    `json:"at"`
 	Cause     string   `json:"cause"`
 	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared; "": unknown
 	// CostNSPerStep is the cost of the finding per step. For a straggler, it is the time for which the other ranks wait
@@ -150,6 +151,19 @@ type Finding struct {
 	Plain   bool  `json:"-"` // the rank runs more kernels than the others in each step, so no test against chance is needed
 }
 
+// Place is the interval of a finding on one rank. Tables, plots, links and flags show this interval. A finding about
+// the whole capture has no interval: Rank is -1.
+type Place struct {
+	Start int64  `json:"start_ns"` // ns since Source.StartNS, on the aligned clock
+	End   int64  `json:"end_ns"`
+	Rank  int    `json:"rank"`
+	Track string `json:"track"` // id of the host thread, as in the file; "": unknown
+	Span  string `json:"span"`  // name of the span that shows the cause, or of the first step
+}
+
+// Known reports whether there is an interval.
+func (p *Place) Known() bool { return p.Rank >= 0 && p.End > p.Start }
+
 // Evidence is one fact behind a finding.
 type Evidence struct {
 	Text fact.Fact `json:"text"`
@@ -173,15 +187,22 @@ type Time struct {
 
 	HiddenComm int64 `json:"hidden_comm_ns"` // communication under compute
 	CommWait   int64 `json:"comm_wait_ns"`   // part of all communication spent waiting for the last rank
-	// ExposedWait is the part of ExposedComm that is waiting; the rest is transfer.
+	// ExposedWait is the part of ExposedComm that is waiting. ExposedComm without ExposedWait and Unrecorded is
+	// transfer.
 	ExposedWait int64 `json:"exposed_wait_ns"`
-	IdleBy      Idle  `json:"idle_by"`
+	// Unrecorded is the part of ExposedComm in which another rank was not recorded, at the edges of the window. It is
+	// neither waiting nor transfer.
+	Unrecorded int64 `json:"unrecorded_ns"`
+	IdleBy     Idle  `json:"idle_by"`
 
 	Waiting int64 `json:"-"` // part of Total without a request under way: idle, or receiving copies
 }
 
 // Busy returns the time in which the device was not idle.
 func (t *Time) Busy() int64 { return t.Total - t.Idle }
+
+// Transfer returns the part of ExposedComm that is transfer.
+func (t *Time) Transfer() int64 { return t.ExposedComm - t.ExposedWait - t.Unrecorded }
 
 // Idle divides idle time by cause. The parts add up to Time.Idle.
 type Idle struct {
@@ -297,20 +318,24 @@ type Clock struct {
 
 // CollectiveRow sums up the matched collectives of one operation, group and size.
 type CollectiveRow struct {
-	Op       string    `json:"op"`
-	Group    fact.Fact `json:"group"` // ranks of the group
-	Size     int       `json:"group_size"`
-	Kind     string    `json:"kind"` // step kind
-	Bytes    int64     `json:"bytes"`
-	Count    int       `json:"count"`     // number of collectives, not of kernels
-	InGraphs int       `json:"in_graphs"` // part of Count replayed inside CUDA graphs
-	Matched  int       `json:"matched"`
-	Wait     int64     `json:"wait_ns"`     // wait, transfer time, summed over ranks
-	Transfer int64     `json:"transfer_ns"` // summed over ranks
-	Median   int64     `json:"transfer_median_ns"`
-	AlgGBs   float64   `json:"algorithm_gb_s"` // 0: message size not recorded
-	BusGBs   float64   `json:"bus_gb_s"`
+	Op         string    `json:"op"`
+	Group      fact.Fact `json:"group"` // ranks of the group
+	Size       int       `json:"group_size"`
+	Kind       string    `json:"kind"` // step kind
+	Bytes      int64     `json:"bytes"`
+	Count      int       `json:"count"`     // number of collectives, not of kernels
+	InGraphs   int       `json:"in_graphs"` // part of Count replayed inside CUDA graphs
+	Matched    int       `json:"matched"`
+	Wait       int64     `json:"wait_ns"`       // wait, transfer time, summed over ranks
+	Transfer   int64     `json:"transfer_ns"`   // summed over ranks
+	Unrecorded int64     `json:"unrecorded_ns"` // time in which another rank was not recorded, summed over ranks
+	Median     int64     `json:"transfer_median_ns"`
+	AlgGBs     float64   `json:"algorithm_gb_s"` // 0: message size not recorded
+	BusGBs     float64   `json:"bus_gb_s"`
 }
+
+// Time returns the time of the collectives, summed over ranks.
+func (c *CollectiveRow) Time() int64 { return c.Wait + c.Transfer + c.Unrecorded }
 
 // ClassRow sums up kernels by class: attention, GEMM, MoE, norm, elementwise,
 // communication, copy, sampling, other. Count and Total include copies and

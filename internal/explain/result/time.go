@@ -12,6 +12,7 @@ func (t *Time) Add(o *Time) {
 	t.HiddenComm += o.HiddenComm
 	t.CommWait += o.CommWait
 	t.ExposedWait += o.ExposedWait
+	t.Unrecorded += o.Unrecorded
 	t.IdleBy.Add(&o.IdleBy)
 	t.Waiting += o.Waiting
 }

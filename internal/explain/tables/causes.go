@@ -134,7 +134,7 @@ func (h *Sample) kernelsOf(r *match.Rank, in func(step int) bool) *rankKernels {
 		k := at(out.by, kernel.Normalize(full))
 		k.full, k.class = full, o.Class
 		k.count++
-		k.ns += o.End - o.Start - r.Wait[i]
+		k.ns += r.Own(i)
 	}
 	out.steps = len(count)
 	var all []int

@@ -63,7 +63,8 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 			shortest := m.At[0].End - m.At[0].Start
 			for _, p := range m.At {
 				c.Wait += p.Wait
-				c.Transfer += p.End - p.Start - p.Wait
+				c.Transfer += p.End - p.Start - p.Wait - p.Edge
+				c.Unrecorded += p.Edge
 				shortest = min(shortest, p.End-p.Start)
 			}
 			transfers[k] = append(transfers[k], shortest)
@@ -81,7 +82,8 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 			if r.InGraph(o) {
 				c.InGraphs++
 			}
-			c.Transfer += o.End - o.Start
+			c.Transfer += r.Own(i)
+			c.Unrecorded += r.Edge[int32(i)]
 		}
 	}
 	for k, c := range rows {
@@ -95,7 +97,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		out = append(out, *c)
 	}
 	slices.SortFunc(out, func(x, y result.CollectiveRow) int {
-		return cmp.Or(cmp.Compare(y.Wait+y.Transfer, x.Wait+x.Transfer), cmp.Compare(x.Op, y.Op), cmp.Compare(x.Group.String(), y.Group.String()), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Bytes, y.Bytes))
+		return cmp.Or(cmp.Compare(y.Time(), x.Time()), cmp.Compare(x.Op, y.Op), cmp.Compare(x.Group.String(), y.Group.String()), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Bytes, y.Bytes))
 	})
 	return out
 }

@@ -116,7 +116,7 @@ func (w *LayerWork) add(r *match.Rank) {
 					if bySteps[mod.Layer] == nil {
 						bySteps[mod.Layer] = make([]int64, len(r.Steps))
 					}
-					bySteps[mod.Layer][o.Step] += o.End - o.Start - r.Wait[i]
+					bySteps[mod.Layer][o.Step] += r.Own(i)
 				}
 			}
 		}
@@ -141,7 +141,7 @@ func (w *LayerWork) addOp(s *layerSums, r *match.Rank, i int) {
 	s.gpu += dur
 	s.wait += r.Wait[i]
 	s.class[o.Class] += dur
-	s.own[int32(r.Index)] += dur - r.Wait[i]
+	s.own[int32(r.Index)] += r.Own(i)
 	if o.Cat == trace.Kernel {
 		s.kernels++
 	}

@@ -161,7 +161,7 @@ func (h *Sample) addKernels(steps []sampled) {
 				h.kern[key] = k
 			}
 			// Subtract the wait: waiting for another rank does not mean that this rank communicates more slowly.
-			took := o.End - o.Start - r.Wait[i]
+			took := r.Own(i)
 			mean := float64(took) / float64(s.ranks)
 			k.sums[s.nth] += mean
 			k.each = append(k.each, took)

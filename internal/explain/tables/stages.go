@@ -61,8 +61,8 @@ func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
 		o := &r.Ops[i]
 		active = append(active, prep.Interval{Start: o.Start, End: o.End})
 		with := met[int32(i)]
-		if with.wait > 0 {
-			waits = append(waits, prep.Interval{Start: o.Start, End: o.Start + with.wait})
+		if with.wait+r.Edge[int32(i)] > 0 {
+			waits = append(waits, prep.Interval{Start: o.Start, End: o.Start + with.wait + r.Edge[int32(i)]})
 		}
 		launched := o.Start
 		if o.Call >= 0 {

@@ -56,7 +56,7 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 	pauses = findPauses(a)
 	for i, r := range a.Ranks {
 		parts := sweep(r, &pauses[i])
-		waits, exposed := waitsByStep(r)
+		waits, exposed, edges := waitsByStep(r)
 		for i := range r.Steps {
 			st := &r.Steps[i]
 			n := i + r.First
@@ -71,6 +71,7 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 			p := result.StepRank{Rank: r.Index, Start: r.Wall(st.Start) - a.Origin, CPU: st.End - st.Start, Period: r.Period(i),
 				Kernels: st.Kernels, Launches: st.Launches, Graphs: st.Graphs, Time: parts[i]}
 			p.CommWait, p.ExposedWait = waits[i], min(exposed[i], p.ExposedComm)
+			p.Unrecorded = min(edges[i], p.ExposedComm-p.ExposedWait)
 			p.HostGap = p.IdleBy.Late()
 			row.Ranks = append(row.Ranks, p)
 			for _, rank := range []string{r.Label, "all"} {
@@ -86,9 +87,9 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 }
 
 // waitsByStep sums up the waits in collectives of each step. exposed is the part of these waits during which no compute
-// ran.
-func waitsByStep(r *match.Rank) (waits, exposed []int64) {
-	waits, exposed = make([]int64, len(r.Steps)), make([]int64, len(r.Steps))
+// ran. edges is the time of match.Rank.Edge during which no compute ran.
+func waitsByStep(r *match.Rank) (waits, exposed, edges []int64) {
+	waits, exposed, edges = make([]int64, len(r.Steps)), make([]int64, len(r.Steps)), make([]int64, len(r.Steps))
 	var computing []prep.Interval
 	for i := range r.Ops {
 		if o := &r.Ops[i]; activity(o) == inCompute {
@@ -97,12 +98,16 @@ func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 	}
 	computing = prep.Union(computing)
 	for i, wait := range r.Wait {
-		if o := &r.Ops[i]; wait > 0 {
-			waits[o.Step] += wait
-			exposed[o.Step] += wait - prep.Overlap(computing, o.Start, o.Start+wait)
+		o, edge := &r.Ops[i], r.Edge[int32(i)]
+		if o.Step < 0 || wait+edge == 0 {
+			continue
 		}
+		begun := o.Start + edge
+		waits[o.Step] += wait
+		exposed[o.Step] += wait - prep.Overlap(computing, begun, begun+wait)
+		edges[o.Step] += edge - prep.Overlap(computing, o.Start, begun)
 	}
-	return waits, exposed
+	return waits, exposed, edges
 }
 
 // sweep goes through the device's timeline once and divides the time of every step into its kinds.

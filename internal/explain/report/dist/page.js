@@ -58,12 +58,12 @@ max(this.values[g][c],0)/(this.share&&x||1),E=Math.min(f+y,m);E>f&&(t.fillStyle=
 share&&x>m){let g=(d+b-p)/2;t.fillStyle=n("mark"),t.beginPath(),t.moveTo(g-4,e.y+7),t.lineTo(g+4,e.y+7),t.lineTo(g,e.y+1),t.fill()}}this.xAxis(i)}tip(i){let t=this.
 rank<0?"mean over ranks":this.data.ranks[this.rank],e=this.total(i),n=[["total",v(Math.round(e))]];return this.grid.parts.forEach((s,o)=>{let a=Math.max(this.values[o][i],
 0);a>0&&n.push([Z(s.name),`${v(Math.round(a))} · ${V(a/(e||1))}`])}),{title:`${this.stepName(i)}, ${t}`,rows:n}}};function Q(r,i){let t=document.getElementById(
-"cut-"+r),e=i?`▼ cut: up to ${v(Math.round(i))}`:"";t&&t.textContent!==e&&(t.textContent=e)}function Z(r){return["compute","transfer","wait","copy"].includes(
-r)?r:"idle: "+r}var X=class extends M{log=!1;cols;constructor(i,t,e="lengths"){super(e,220,i,t);let n=i.grid,s=i.lengths;this.cols=s.step.map(o=>{let a=this.colOf(
-o);return a<0?-1:a+(o-n.first[a]+.5)/(n.last[a]-n.first[a]+1)})}paint(i){let{ctx:t,area:e,color:n}=i,s=this.data.lengths,o=this.view,a=s.ns.filter((f,g)=>this.cols[g]>=
-o.lo&&this.cols[g]<=o.hi),h=a.reduce((f,g)=>Math.max(f,g),1),l=k(a,.9),u=!this.log&&h>5*l&&l>0,m=u?l*1.5:h*1.1;Q("lengths",u?h:0);let w=a.reduce((f,g)=>Math.min(
-f,Math.max(g,1)),h)/1.3,p=Math.log(m/w),c=f=>e.y+e.h*(1-(this.log?Math.log(Math.max(f,1)/w)/p:Math.min(f,m)/m));this.log?this.logAxis(i,w,m,c):this.yAxis(i,m,v),
-t.save(),t.beginPath(),t.rect(e.x,0,e.w,e.y+e.h),t.clip();let d=a.length>1500?1.6:a.length>300?2.4:3.2,b=this.data.kinds.map(f=>n($(f))),x=n("mark");for(let f=0;f<
+"cut-"+r),e=i?`▼ cut: up to ${v(Math.round(i))}`:"";t&&t.textContent!==e&&(t.textContent=e)}function Z(r){return["compute","transfer","wait","unrecorded","cop\
+y"].includes(r)?r:"idle: "+r}var X=class extends M{log=!1;cols;constructor(i,t,e="lengths"){super(e,220,i,t);let n=i.grid,s=i.lengths;this.cols=s.step.map(o=>{let a=this.
+colOf(o);return a<0?-1:a+(o-n.first[a]+.5)/(n.last[a]-n.first[a]+1)})}paint(i){let{ctx:t,area:e,color:n}=i,s=this.data.lengths,o=this.view,a=s.ns.filter((f,g)=>this.
+cols[g]>=o.lo&&this.cols[g]<=o.hi),h=a.reduce((f,g)=>Math.max(f,g),1),l=k(a,.9),u=!this.log&&h>5*l&&l>0,m=u?l*1.5:h*1.1;Q("lengths",u?h:0);let w=a.reduce((f,g)=>Math.
+min(f,Math.max(g,1)),h)/1.3,p=Math.log(m/w),c=f=>e.y+e.h*(1-(this.log?Math.log(Math.max(f,1)/w)/p:Math.min(f,m)/m));this.log?this.logAxis(i,w,m,c):this.yAxis(i,
+m,v),t.save(),t.beginPath(),t.rect(e.x,0,e.w,e.y+e.h),t.clip();let d=a.length>1500?1.6:a.length>300?2.4:3.2,b=this.data.kinds.map(f=>n($(f))),x=n("mark");for(let f=0;f<
 s.ns.length;f++){if(this.cols[f]<o.lo||this.cols[f]>o.hi)continue;let g=this.x(this.cols[f],e),y=c(s.ns[f]);t.fillStyle=b[s.kind[f]],t.beginPath(),u&&s.ns[f]>m?
 (t.moveTo(g-4,y+7),t.lineTo(g+4,y+7),t.lineTo(g,y)):t.arc(g,y,d,0,7),t.fill(),s.slow[f]&&(t.strokeStyle=x,t.beginPath(),t.arc(g,y,d+2.5,0,7),t.stroke())}t.restore(),
 this.xAxis(i)}logAxis({ctx:i,area:t,color:e},n,s,o){i.textAlign="right",i.textBaseline="middle";for(let a=Math.floor(Math.log10(n));a<=Math.log10(s);a++)for(let h of s/

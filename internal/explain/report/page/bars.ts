@@ -93,7 +93,7 @@ export function sayCut(id: string, most: number) {
 
 /** Causes of idle time say so. */
 export function partLabel(name: string) {
-  return ["compute", "transfer", "wait", "copy"].includes(name) ? name : "idle: " + name;
+  return ["compute", "transfer", "wait", "unrecorded", "copy"].includes(name) ? name : "idle: " + name;
 }
 
 export class StepLengths extends StepPlot {

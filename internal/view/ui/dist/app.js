@@ -87,8 +87,8 @@ max(this.values[k][f],0)/(this.share&&w||1),O=Math.min(y+E,c);O>y&&(e.fillStyle=
 share&&w>c){let k=(b+v-u)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
 rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",g(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let l=Math.max(this.values[r][t],
 0);l>0&&s.push([Wt(i.name),`${g(Math.round(l))} · ${T(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function Bs(a,t){let e=document.getElementById(
-"cut-"+a),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function Wt(a){return["compute","transfer","wait","copy"].includes(
-a)?a:"idle: "+a}function C(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function H(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
+"cut-"+a),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function Wt(a){return["compute","transfer","wait","unrecorded","co\
+py"].includes(a)?a:"idle: "+a}function C(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function H(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
 n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function Ue(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
 2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,W(r,.9))}return Math.max(s,W(n,.98))}var je=9,Gt=class extends Z{constructor(e,n,s,i,r,l){
 let h=n.ranks.length,p=Math.max(Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(d=>Math.min(d.length,je)))));this.
@@ -125,7 +125,7 @@ t.head.join(" · ")),t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Inco
 null,"Findings"),...t.findings.map((n,s)=>this.finding(t,n,s)),t.findings.length===0&&o("p",{class:"soft"},"Nothing stands out."),...t.says.map(n=>o("p",{class:"\
 note"},n))),o("div",{class:"seen"},o("section",{"aria-label":"Where the time goes"},this.times(t)),e&&o("section",{"aria-label":"Steps"},...this.strips(t))),t.left_out.
 length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this view"),o("ul",null,...t.left_out.map(n=>o("li",null,n))))),this.plot(t),this.select()}finding(t,e,n){
-let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.name!==""&&!r.name.includes(`
+let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.kernel&&!r.name.includes(`
 `)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(We(r.at),"step "+r.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
 n)},on:{click:()=>this.context.store.set({sel:n})}},o("header",null,o("span",{class:"severity"},e.severity),o("span",{class:"cost"},e.cost)),o("h3",null,e.title),
 o("p",{class:"chips"},...e.ranks.slice(0,6).map(r=>o("span",{class:"chip"},t.chart.ranks[r]??"#"+r)),e.ranks.length>6&&o("span",{class:"chip"},`and ${e.ranks.length-

@@ -34,7 +34,7 @@ interface Finding {
   passing: boolean;
   steps: string;
   ranks: number[];
-  evidence: { text: string; short: string; name: string; at: Place | null }[];
+  evidence: { text: string; short: string; name: string; kernel: boolean; at: Place | null }[];
   next: string[];
   guide: string;
   at: Place | null;
@@ -134,7 +134,7 @@ class Summary implements View {
     const few = 3;
     const evidence = f.evidence.map((e) => h("li", null, e.text,
       e.short !== "" && h("code", { title: e.name }, e.short),
-      e.name !== "" && !e.name.includes("\n") && this.link({ tab: "kernels", q: e.name }, "kernel"),
+      e.kernel && !e.name.includes("\n") && this.link({ tab: "kernels", q: e.name }, "kernel"),
       e.at && this.link(placed(e.at), "step " + e.at.step)));
     return h("article", { class: "finding sev-" + f.severity, data: { finding: String(i) }, on: { click: () => this.context.store.set({ sel: i }) } },
       h("header", null, h("span", { class: "severity" }, f.severity), h("span", { class: "cost" }, f.cost)),
