@@ -321,7 +321,11 @@ var wordings = map[string]string{
 	"data-lost":           "{n:count} of {of:count} launches of {rank} have no GPU work in the trace: the recording lost it, so this rank is left out of step times, and whether the others waited for it is unknown",
 	"data-graphs":         "{n} graph launches have no GPU work in the trace: the recording lost it, so busy time is too low and idle time too high",
 	"data-classes":        "{share:share} of the GPU time is in kernels of unknown class",
-	"data-compared":       "whether a rank is late is unknown: only {n} of {steps} steps have collectives that are comparable over ranks",
+	"data-compared":       "whether a rank is late is unknown: only {n:count} of {of:count} collective kernels are comparable over ranks; {why}",
+	"data-compared.steps": "whether a rank is late is unknown: only {n} of {steps} steps have collectives that are comparable over ranks",
+	"compared_outside":    "{n:count} lie outside the recognised steps",
+	"compared_apart":      "{n:count} lie in steps that not all ranks recorded in full",
+	"compared_alone":      "{n:count} have no counterpart on another recorded rank in the same step",
 
 	// Prefill-decode disaggregation.
 	"pd_limit.transfer_memory": "the KV transfer limits the throughput: {sent:mean} requests are prefilled and being sent; they hold KV memory of the prefill servers, and {waiting:mean} requests wait for it while those servers idle {idle:share} of the time",

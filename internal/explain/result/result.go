@@ -105,6 +105,9 @@ const (
 	Data            = "data"                // the capture lacks data on which figures depend
 )
 
+// Unknown is the ID of the finding that too few collectives could be compared to tell whether a rank is late.
+const Unknown = "data-compared"
+
 // Causes of stragglers.
 const (
 	CauseWork          = "work"          // more or larger kernels than on its peers in the same step
@@ -210,6 +213,12 @@ type TimeRow struct {
 
 // Uncut reports whether no steps were found in the capture, so that the whole window is one step.
 func (r *Report) Uncut() bool { return r.Source.StepRule == trace.Uncut }
+
+// Partial reports whether an answer needs data that the capture lacks: the files may not be one capture, or too few
+// collectives could be compared.
+func (r *Report) Partial() bool {
+	return len(r.Source.Doubts) > 0 || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == Unknown })
+}
 
 // Said returns the name that sentences use for steps of a kind. It returns "" if no step has a known kind.
 func (r *Report) Said(kind string) string {
