@@ -124,6 +124,8 @@ func Late(f *result.Finding, stacks bool) []fact.Fact {
 		return []fact.Fact{fact.Of("next_work", "rank", rank)}
 	case f.Cause == result.CauseDevice && f.Reason == result.ReasonShared:
 		return []fact.Fact{fact.Of("next_shared", "rank", rank)}
+	case f.Cause == result.CauseDevice && f.Reason == result.ReasonConfiguration:
+		return []fact.Fact{fact.Of("next_configuration")}
 	case f.Cause == result.CauseDevice:
 		return []fact.Fact{fact.Of("next_device", "rank", rank)}
 	case f.Cause == result.CauseHost:

@@ -41,7 +41,11 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 		slices.SortStableFunc(ops, func(x, y result.Evidence) int { return cmp.Compare(y.Value, x.Value) })
 		for _, e := range ops {
 			if e.Value >= 0.05*ops[0].Value {
-				e.Text = d.sameContexts(a, i, s, e)
+				if name := int32(slices.Index(a.Names.List, e.Name.Text)); slices.ContainsFunc(s, func(n int) bool { return late[n].configured[name] }) {
+					e.Text = d.withConfiguration(a.Names, i, s, e)
+				} else {
+					e.Text = d.sameContexts(a, i, s, e)
+				}
 				out = append(out, e)
 			}
 		}

@@ -25,7 +25,7 @@ const (
 	// that much while other cores use the shared caches and memory.
 	softShare = 4
 	// workShare is a share of compute. Extra work above this share counts even if no rank waits for it because another
-	// rank is even later.
+	// rank is even later. So does the extra time of slower configurations of generated kernels.
 	workShare = 0.05
 	// passingShare is the minimum cost of a passing lateness, as a share of the period. A few steps with a lower cost
 	// are jitter.
@@ -99,7 +99,7 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 			if c == byDevice && d.Ranks[i].NoCore != nil {
 				limit = max(limit, softDevice, a.StepPeriod(n)/softShare)
 			}
-			yes[n] = v.split[n][c] > limit || c == byWork && stepsKnown && d.more[i][n] > workShare
+			yes[n] = v.split[n][c] > limit || stepsKnown && (c == byWork && d.more[i][n] > workShare || c == byDevice && d.other[i][n] > workShare)
 		}
 		// Hosts and devices start the first step unevenly because the profilers start in it, so lateness in the first
 		// step alone proves nothing.
@@ -350,6 +350,8 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	if cause == byDevice {
 		if turns = d.heldUp(i, run.steps); turns != nil {
 			f.Reason, why = result.ReasonShared, turns.Why()
+		} else if slowConfigurations(a.Names, late, run.steps) {
+			f.Reason, why = result.ReasonConfiguration, fact.Of("late_configuration")
 		}
 	}
 	felt := fact.Of("late_cost", "cost", cost, "share", float64(cost)/float64(max(d.length(run.steps), 1)))

@@ -117,6 +117,9 @@ const (
 	CauseUnknown       = "unknown"       // the same kernels start late, with unrecorded launches: host or device
 )
 
+// ReasonConfiguration means that the rank runs generated kernels in a slower configuration than its peers.
+const ReasonConfiguration = "configuration"
+
 // Finding is one result of the analysis, with its evidence.
 type Finding struct {
 	ID        string   `json:"id"` // kind, rank, cause, first step: stable for the same capture
@@ -128,7 +131,7 @@ type Finding struct {
 	LastStep  int      `json:"last_step"`
 	Passing   bool     `json:"passing"` // transient: the problem ended before the capture ended
 	Cause     string   `json:"cause"`
-	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared; "": unknown
+	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared, configuration; "": unknown
 	// CostNSPerStep is the cost of the finding per step. For a straggler, it is the time for which the other ranks wait
 	// for the straggler, as the median over the finding's steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
