@@ -117,8 +117,13 @@ func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	switch {
 	case title.Key == "profilers":
 		return title.With("what", titled(rep, f, title.Get("what").(fact.Fact)))
-	case title.Key == "straggler" && w.Sure() && !w.Little() && w.Without < w.Step && f.CostNSPerStep > 0:
+	case !w.Sure() || w.Little() || w.Without >= w.Step || f.CostNSPerStep <= 0:
+	case title.Key == "straggler":
 		return title.With("cost", fact.Of("late_worth", "which", rep.Which(f), "without", w.Without, "step", w.Step, "cost", f.CostNSPerStep))
+	case title.Key == "several":
+		return title.With("cost", fact.Of("several_worth", "which", rep.Which(f), "without", w.Without, "step", w.Step, "cost", f.CostNSPerStep))
+	case title.Key == "faster":
+		return title.With("cost", fact.Of("faster_worth", "which", rep.Which(f), "without", w.Without, "step", w.Step, "cost", f.CostNSPerStep))
 	}
 	return title
 }

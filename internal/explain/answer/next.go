@@ -111,6 +111,9 @@ func given(f *result.Finding) bool {
 // that the window has Python stacks.
 func Late(f *result.Finding, stacks bool) []fact.Fact {
 	rank := strings.Join(f.Names, ", ")
+	if len(f.Names) > 4 {
+		rank = "these ranks"
+	}
 	switch {
 	case f.Starved:
 		return []fact.Fact{fact.Of("next_cores")}

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// This file handles lateness of many ranks: of most ranks together, or of ranks in turns.
+// This file handles lateness of many ranks: of several or most ranks together, or of ranks in turns.
 
 // earlySteps finds the steps in which most ranks are late together, and returns the few ranks that wait in each. In
 // such a step, the rank with the median arrival is itself late, so single collectives show no late rank. But the total
@@ -50,9 +50,10 @@ func (d *Domain) earlySteps() map[int][]int32 {
 	return out
 }
 
-// shareMajority joins findings into one if they blame most ranks for the same cause in the same steps, so that the
-// ranks that wait are the exception.
-func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
+// shareEqual joins findings into one if they blame several ranks for the same cause in the same steps: if they blame
+// most ranks, so that the ranks that wait are the exception, or if the ranks are about equally late. Mending one of
+// equally late ranks alone would gain nothing.
+func shareEqual(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
 	for _, f := range all {
 		alike := func(o result.Finding) bool {
 			both := min(f.LastStep, o.LastStep) - max(f.FirstStep, o.FirstStep) + 1
@@ -63,33 +64,83 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 			continue
 		}
 		one, rest, names := d.share(all, alike)
-		if one == nil || len(one.Ranks) == len(d.Ranks) {
-			continue
-		}
-		one.Kind, one.Cause, one.Severity = result.Straggler, f.Cause, f.Severity
-		for _, e := range one.Evidence { // cost of each rank; the early ranks wait for the latest
-			one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
-		}
-		one.ID = id(result.Straggler, names[0], "and", len(names)-1, f.Cause, one.FirstStep)
-		run := lateRun{cause: slices.Index(causeNames[:], f.Cause)}
-		for n := one.FirstStep; n <= one.LastStep; n++ {
-			run.steps = append(run.steps, n)
-		}
-		var late []int
-		var others []string
-		for i, r := range d.Ranks {
-			if slices.Contains(one.Ranks, r.Index) {
-				late = append(late, i)
-			} else {
-				others = append(others, r.Label)
+		if most := one != nil; !most {
+			one, rest, names = d.join(all, func(o result.Finding) bool {
+				return alike(o) && o.Reason == f.Reason && o.Passing == f.Passing &&
+					2*min(o.CostNSPerStep, f.CostNSPerStep) >= max(o.CostNSPerStep, f.CostNSPerStep)
+			})
+			if len(one.Ranks) < 2 {
+				continue
 			}
+			one.Reason = f.Reason
+			// The cost of each rank counts the other late ranks among those that do not wait.
+			one.CostNSPerStep = one.CostNSPerStep * int64(len(d.Ranks)-1) / int64(len(d.Ranks)-len(one.Ranks))
+			one.Evidence = nil
+			for _, e := range f.Evidence {
+				if e.Text.Key == "kernels_differ" { // the title compares all of these ranks
+					continue
+				}
+				e.Text = fact.Of("of_rank", "rank", d.Ranks[d.at(f.Ranks[0])].Label, "what", e.Text)
+				one.Evidence = append(one.Evidence, e)
+			}
+		} else if len(one.Ranks) == len(d.Ranks) {
+			continue
+		} else {
+			for _, e := range one.Evidence { // cost of each rank; the early ranks wait for the latest
+				one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
+			}
+		}
+		one.Kind, one.Cause, one.Severity, one.Steps = result.Straggler, f.Cause, f.Severity, f.Steps
+		one.ID = id(result.Straggler, names[0], "and", len(names)-1, f.Cause, one.FirstStep)
+		d.titleEqual(one, &f, names)
+		run := lateRun{cause: slices.Index(causeNames[:], f.Cause), steps: f.Steps}
+		var late []int
+		for _, r := range one.Ranks {
+			late = append(late, d.at(r))
 		}
 		one.Plain = run.cause == byWork && d.runMore(late, run.steps)
 		one.P = byLabels(a, d, verdicts, &run, late...)
-		one.Title = fact.Of("majority", "ranks", names, "first", one.FirstStep, "why", fact.Of("late_"+f.Cause), "others", others, "cost", one.CostNSPerStep)
-		return shareMajority(a, d, verdicts, append(rest, *one))
+		return shareEqual(a, d, verdicts, append(rest, *one))
 	}
 	return all
+}
+
+// at returns the index in d.Ranks of a rank of the capture.
+func (d *Domain) at(rank int) int {
+	return slices.IndexFunc(d.Ranks, func(r *match.Rank) bool { return r.Index == rank })
+}
+
+// titleEqual sets the title of a finding on several equally late ranks. f is the finding on one of them. If most ranks
+// have been late since the window began, the other ranks are called faster.
+func (d *Domain) titleEqual(one, f *result.Finding, names []string) {
+	var others []string
+	var late []int
+	for i, r := range d.Ranks {
+		if slices.Contains(one.Ranks, r.Index) {
+			late = append(late, i)
+		} else {
+			others = append(others, r.Label)
+		}
+	}
+	begin, _ := d.Common()
+	if 2*len(late) > len(d.Ranks) && one.FirstStep <= begin+1 {
+		is := fact.Of("is")
+		if len(others) > 1 {
+			is = fact.Of("are")
+		}
+		one.Title = fact.Of("faster", "others", others, "is", is, "n", len(late), "why", fact.Of("sooner_"+f.Cause), "cost", fact.Of("faster_cost", "cost", one.CostNSPerStep))
+		return
+	}
+	why, _ := f.Title.Get("why").(fact.Fact)
+	if why.Key == "late_"+f.Cause {
+		why = fact.Of("they_" + f.Cause)
+	}
+	mine, peers := d.kernels(late, f.Steps)
+	if f.Cause == result.CauseWork && f.Reason == "" && mine > peers {
+		why = fact.Of("several_kernels", "mine", mine, "peers", peers)
+	}
+	one.Title = fact.Of("several", "n", len(late), "of", len(d.Ranks), "ranks", names, "when", f.Title.Get("when"), "why", why,
+		"cost", fact.Of("several_cost", "others", others, "cost", one.CostNSPerStep))
 }
 
 // chance is the significance level: lateness counts if the probability of equally frequent lateness by chance is at

@@ -59,7 +59,7 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 	for i := range all {
 		out = append(out, rankFindings(a, d, i, all)...)
 	}
-	return shareLinks(d, shareMajority(a, d, all, out))
+	return shareLinks(d, shareEqual(a, d, all, out))
 }
 
 // verdict holds the steps in which a rank is late, by cause.
