@@ -157,7 +157,7 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 			costs = append(costs, v.split[n][r.cause])
 		}
 	}
-	least := levelShare * metric.MedianInPlace(costs)
+	least := r.least() * metric.MedianInPlace(costs)
 	for _, l := range late {
 		if float64(l.cost) >= least {
 			of = append(of, l.cost)
@@ -167,6 +167,14 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 		}
 	}
 	return led, of
+}
+
+// least returns the share of the median cost of the steps of a run below which the cost of a step has another cause.
+func (r *lateRun) least() float64 {
+	if r.peaks {
+		return 1.0 / peakRatio
+	}
+	return levelShare
 }
 
 // likely reports whether led may be due to chance. It assigns each step in of to a random rank. The result is true if,
@@ -213,8 +221,9 @@ func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 }
 
 // apart removes from late the steps of stretches in which ranks do not take turns. Such stretches cost far more than
-// other late steps, and one rank is the latest more often than chance explains.
-func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*lateRun]bool) {
+// other late steps, and one rank is the latest more often than chance explains, or recur so regularly that chance does
+// not explain it. steps are the steps in which ranks are compared.
+func apart(all []verdict, c int, late []lateStep, steps []int) (rest []lateStep, of map[*lateRun]bool) {
 	of, rest = map[*lateRun]bool{}, slices.Clone(late)
 	for i := range all {
 		v := &all[i]
@@ -223,7 +232,8 @@ func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*late
 			if r.cause != c || r.still != nil {
 				continue
 			}
-			if led, n := ledBy(v, i, r, late); 2*len(n) < len(late) && !likely(len(all), led, n) {
+			led, n := ledBy(v, i, r, late)
+			if r.peaks && byPeriod(len(all), len(n)-len(led), steps, r.steps) <= falseShare || 2*len(n) < len(late) && !likely(len(all), led, n) {
 				of[r] = true
 				rest = slices.DeleteFunc(rest, func(l lateStep) bool { return l.worst == i && slices.Contains(r.steps, l.step) })
 			}
@@ -245,6 +255,10 @@ const (
 // finding covers.
 func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 	begin, end := d.Common()
+	var steps []int
+	for n := begin; n < end; n++ {
+		steps = append(steps, n)
+	}
 	for c := range numCauses {
 		if c == byComm || c == byUnknown {
 			continue // links take turns by nature; shareLinks handles them
@@ -255,7 +269,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 			until = from
 			late = slices.DeleteFunc(late, func(l lateStep) bool { return l.step >= from })
 		}
-		rest, keep := apart(all, c, late)
+		rest, keep := apart(all, c, late, steps)
 		if !takesTurns(all, rest, until-begin) {
 			if !byChance(all, c, late, until) {
 				continue
@@ -271,7 +285,8 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		}
 		first, last := late[0].step, late[len(late)-1].step
 		cost, severity := int64(metric.MedianInPlace(costs)), "low"
-		if c == byWork && float64(cost) > passingShare*float64(a.StepPeriod(late[len(late)/2].step)) {
+		mean := float64(cost) * float64(len(late)) / float64(until-begin) // over all steps, as noise costs much in a few
+		if c == byWork && mean > passingShare*float64(a.StepPeriod(late[len(late)/2].step)) {
 			severity = "medium" // unlike noise, work can be distributed better
 		}
 		f := result.Finding{
@@ -351,8 +366,8 @@ func lateSteps(a *match.Aligned, all []verdict, c, begin, end int) (out []lateSt
 }
 
 // standsOut returns the step from which on one rank is the latest in nearly all late steps until the end, or -1. The
-// rank must be the latest too often to be explained by chance, and for too long to be one of the turns of earlier
-// steps. The rank is then to blame even if different ranks were late before.
+// rank must be the latest too often to be explained by chance. The rank is then to blame even if different ranks were
+// late before. Since a turn of earlier steps may last several steps, that many steps count as one.
 func standsOut(all []verdict, c int, late []lateStep) int {
 	from, ranks := -1, float64(len(all))
 	for i := range all {
@@ -360,7 +375,7 @@ func standsOut(all []verdict, c int, late []lateStep) int {
 			if r.cause != c || !r.stays || r.recurring {
 				continue
 			}
-			turn, longest, led, since := 0, 0, 0, 0
+			turns, before, led, since := 0, 0, 0, 0
 			for k, l := range late {
 				if l.step >= r.steps[0] {
 					since++
@@ -369,13 +384,14 @@ func standsOut(all []verdict, c int, late []lateStep) int {
 					}
 					continue
 				}
+				before++
 				if k == 0 || l.worst != late[k-1].worst {
-					turn = 0
+					turns++
 				}
-				turn++
-				longest = max(longest, turn)
 			}
-			if since > 2*longest && float64(led) > movingMost*float64(since) && ranks*metric.AtLeast(led, since, 1/ranks) <= chance && (from < 0 || r.steps[0] < from) {
+			turn := max(1, float64(before)/float64(max(turns, 1))) // mean length of a turn
+			of := func(steps int) int { return int(float64(steps) / turn) }
+			if float64(led) > movingMost*float64(since) && ranks*metric.AtLeast(of(led), of(since), 1/ranks) <= chance && (from < 0 || r.steps[0] < from) {
 				from = r.steps[0]
 			}
 		}

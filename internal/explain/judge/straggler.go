@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -77,6 +78,7 @@ type lateRun struct {
 	kind      string       // kind of the steps if steps of other kinds lie between them; otherwise ""
 	stays     bool         // lasts to the end of the capture
 	recurring bool         // intermittent: in between, there are steps in which the rank is in time
+	peaks     bool         // recurring steps that cost far more than all other late steps of the rank
 	still     *standstills // host stalls that explain the lateness; nil: none
 }
 
@@ -197,13 +199,18 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 			}
 			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
 			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
-				return o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
+				return !o.recurring && o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
 			})
 			if kind != "" && overlaps || !run.stays && !worthNaming(a, split, run.steps, cause) {
 				continue
 			}
 			out = append(out, run)
 		}
+	}
+	peaks := regularPeaks(yes, split, cause)
+	if peaks != nil {
+		out = append(out, lateRun{steps: peaks, cause: cause, recurring: true, peaks: true})
+		told = slices.DeleteFunc(slices.Clone(told), func(n int) bool { return slices.Contains(peaks, n) })
 	}
 	byKind := map[string][]int{}
 	for _, n := range told {
@@ -234,10 +241,35 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 	}
 	least := int64(levelShare * metric.MedianInPlace(costs))
 	now = slices.DeleteFunc(now, func(n int) bool { return split[n][cause] < least })
-	if len(now) >= max(leastRecurring, len(yes)/10) {
+	if peaks == nil && len(now) >= max(leastRecurring, len(yes)/10) {
 		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
 	}
 	return out
+}
+
+// peakRatio is the minimum ratio of the cost of a peak to the cost of any other late step.
+const peakRatio = 2
+
+// regularPeaks returns the late steps that cost far more than all other late steps of the rank and recur regularly, or
+// nil. Such steps have a cause of their own, even if the rank is late in other steps by nature.
+func regularPeaks(yes []bool, split [][numCauses]int64, cause int) []int {
+	var late []int
+	for n := range yes {
+		if yes[n] {
+			late = append(late, n)
+		}
+	}
+	slices.SortFunc(late, func(x, y int) int { return cmp.Compare(split[y][cause], split[x][cause]) })
+	for k := leastRecurring; k < len(late); k++ {
+		if split[late[k-1]][cause] < peakRatio*split[late[k]][cause] {
+			continue
+		}
+		peaks := slices.Sorted(slices.Values(late[:k]))
+		if period(peaks) > 0 {
+			return peaks
+		}
+	}
+	return nil
 }
 
 // levelled cuts off the beginning of a stretch if the cost in the beginning is far below the later level. Such a
