@@ -144,6 +144,7 @@ var wordings = map[string]string{
 	"worth_most":           "at best {step→without:ns} {which}, if this wait vanished completely{last}",
 	"worth_none":           "{which} would still take {step:ns} if this wait vanished completely{last}",
 	"worth_steps":          "{kind:a} step",
+	"worth_unrecorded":     "{kind:a} step without the cost of recording",
 	"worth_these":          "{kind:a} step",
 	"worth_tokens":         ", {is→without:count} tok/s",
 	"worth_rest":           "; the others would wait for the rest of the {cost:ns} for other reasons",
