@@ -3,10 +3,12 @@ package explain
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/worth"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -110,6 +112,39 @@ func TestNotReplayed(t *testing.T) {
 	for _, f := range r.Findings {
 		if f.Worth.Known || f.Worth.Says.String() != "" {
 			t.Errorf("%s: got worth %+v, want none", f.ID, f.Worth)
+		}
+	}
+}
+
+// TestWhatIfScope: taking away the cause of a late rank predicts, in the steps of its finding, the worth of the finding.
+// Another setting has no row of a finding.
+func TestWhatIfScope(t *testing.T) {
+	for _, c := range []struct {
+		text, finding string
+	}{
+		{"TP02.work=peers", "straggler-tp02-work-7"},
+		{"TP01.work=peers", ""},
+		{"TP02.host=0.5", ""},
+	} {
+		set, err := worth.ParseSetting(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts := realSet(t, "compute_skew")
+		got, err := Prepare(ts, nil).WhatIf(Options{}, []worth.Setting{set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := slices.DeleteFunc(got.Rows, func(row result.WhatIfRow) bool { return row.Finding == "" })
+		if c.finding == "" {
+			if len(of) > 0 {
+				t.Errorf("%s: got rows of findings %+v, want none", c.text, of)
+			}
+			continue
+		}
+		f := findingOf(analyzed(t, realSet(t, "compute_skew")), c.finding)
+		if len(of) != 1 || of[0].Finding != c.finding || of[0].Step != f.Worth.Step || of[0].Steps != f.Worth.Steps || abs(of[0].Without-f.Worth.Without) > f.Worth.Step/100 {
+			t.Errorf("%s: got rows %+v, want one with the worth %+v", c.text, of, f.Worth)
 		}
 	}
 }

@@ -121,6 +121,8 @@ type WhatIfLengths struct {
 type WhatIfRow struct {
 	Ranks []int  `json:"ranks"` // indices into Source.Ranks
 	Kind  string `json:"kind"`
+	// Finding is the ID of the finding whose steps the row covers; "": all steps of the kind in the window.
+	Finding string `json:"finding"`
 	Worth
 }
 

@@ -119,9 +119,29 @@ func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf,
 			}
 			out.Rows = append(out.Rows, result.WhatIfRow{Ranks: lengths.Ranks, Kind: kind.String(), Worth: w.gain(rep, d.Recorded, d.Base, steps, kind, now)})
 		}
+		for j := range rep.Findings {
+			f := &rep.Findings[j]
+			if !about(f, settings) {
+				continue
+			}
+			if b, _, ok := d.blame(w.Aligned, f); ok {
+				kind, _ := w.mostly(b.Steps)
+				steps := slices.DeleteFunc(b.Steps, func(s int) bool { return w.KindOf[s] != kind })
+				out.Rows = append(out.Rows, result.WhatIfRow{Ranks: lengths.Ranks, Kind: kind.String(), Finding: f.ID, Worth: w.gain(rep, d.Recorded, d.Base, steps, kind, now)})
+			}
+		}
 	}
 	result.NoNil(out)
 	return out, nil
+}
+
+// about reports whether the only setting takes away the cause of a late rank.
+func about(f *result.Finding, settings []Setting) bool {
+	if len(settings) != 1 {
+		return false
+	}
+	s := &settings[0]
+	return s.Peers && f.Kind == result.Straggler && slices.Equal(f.Names, []string{s.Rank}) && byCause[f.Cause] == likePeers[s.Part] && f.Cause != result.CauseUnknown
 }
 
 // setting returns the change that a setting makes to a domain. some is false if the setting matches nothing in the
