@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -245,31 +244,6 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
 	}
 	return out
-}
-
-// peakRatio is the minimum ratio of the cost of a peak to the cost of any other late step.
-const peakRatio = 2
-
-// regularPeaks returns the late steps that cost far more than all other late steps of the rank and recur regularly, or
-// nil. Such steps have a cause of their own, even if the rank is late in other steps by nature.
-func regularPeaks(yes []bool, split [][numCauses]int64, cause int) []int {
-	var late []int
-	for n := range yes {
-		if yes[n] {
-			late = append(late, n)
-		}
-	}
-	slices.SortFunc(late, func(x, y int) int { return cmp.Compare(split[y][cause], split[x][cause]) })
-	for k := leastRecurring; k < len(late); k++ {
-		if split[late[k-1]][cause] < peakRatio*split[late[k]][cause] {
-			continue
-		}
-		peaks := slices.Sorted(slices.Values(late[:k]))
-		if period(peaks) > 0 {
-			return peaks
-		}
-	}
-	return nil
 }
 
 // levelled cuts off the beginning of a stretch if the cost in the beginning is far below the later level. Such a
