@@ -30,6 +30,48 @@ func TestStaysAfterTurns(t *testing.T) {
 	}
 }
 
+// TestNoiseBeforeOnset has ranks late in turns of up to three steps, and then one of them alone for five steps, by as
+// much. That rank is late from then on. Without the last five steps no rank is.
+func TestNoiseBeforeOnset(t *testing.T) {
+	for _, onset := range []bool{true, false} {
+		r := analyzed(t, retimed(t, "graphs", func(m *retime.Model) {
+			for n, rank := range []int{0, 1, 1, 1, 0} {
+				m.Pause(rank, n+1, 300*us)
+			}
+			if onset {
+				paused(2, 6, 300*us)(m)
+			}
+		}))
+		found := slices.ContainsFunc(said(r, result.Straggler), func(f result.Finding) bool {
+			return slices.Equal(f.Ranks, []int{2}) && f.FirstStep == 6 && !f.Passing
+		})
+		if found != onset {
+			t.Errorf("onset %v: got rank 2 late from step 6 on: %v%s", onset, found, describe(r))
+		}
+	}
+}
+
+// TestRegularPeaks has one rank lose most of a step every third step, while ranks are late in turns, for less, in the
+// steps between. Without the peaks there are only the turns.
+func TestRegularPeaks(t *testing.T) {
+	for _, peaks := range []bool{true, false} {
+		r := analyzed(t, retimed(t, "graphs", func(m *retime.Model) {
+			for n, rank := range []int{0, 1, 2, 3, 1, 0, 2, 1, 3, 0} {
+				m.Pause(rank, n+1, 300*us)
+			}
+			for n := 2; n < 9 && peaks; n += 3 {
+				m.Pause(3, n, 1000*us)
+			}
+		}))
+		found := slices.ContainsFunc(said(r, result.Straggler), func(f result.Finding) bool {
+			return slices.Equal(f.Ranks, []int{3}) && fmt.Sprint(f.Steps) == "[2 5 8]"
+		})
+		if found != peaks {
+			t.Errorf("peaks %v: got rank 3 late every three steps: %v%s", peaks, found, describe(r))
+		}
+	}
+}
+
 // TestRareButGreat has one rank stall in some steps, and the other in a single one, for far less time: that is not a
 // moving imbalance.
 func TestRareButGreat(t *testing.T) {

@@ -3,10 +3,14 @@ package explain
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/worth"
+	"github.com/stepscope/stepscope/internal/testing/retime"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // TestReplay: replayed steps of real captures take as long as recorded, and their critical paths add up to them to the
@@ -108,6 +112,66 @@ func TestNotReplayed(t *testing.T) {
 	for _, f := range r.Findings {
 		if f.Worth.Known || f.Worth.Says.String() != "" {
 			t.Errorf("%s: got worth %+v, want none", f.ID, f.Worth)
+		}
+	}
+}
+
+// TestWhatIfScope: taking away the cause of a late rank predicts, in the steps of its finding, the worth of the finding.
+// Another setting has no row of a finding.
+func TestWhatIfScope(t *testing.T) {
+	for _, c := range []struct {
+		text, finding string
+	}{
+		{"TP02.work=peers", "straggler-tp02-work-7"},
+		{"TP01.work=peers", ""},
+		{"TP02.host=0.5", ""},
+	} {
+		set, err := worth.ParseSetting(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts := realSet(t, "compute_skew")
+		got, err := Prepare(ts, nil).WhatIf(Options{}, []worth.Setting{set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := slices.DeleteFunc(got.Rows, func(row result.WhatIfRow) bool { return row.Finding == "" })
+		if c.finding == "" {
+			if len(of) > 0 {
+				t.Errorf("%s: got rows of findings %+v, want none", c.text, of)
+			}
+			continue
+		}
+		f := findingOf(analyzed(t, realSet(t, "compute_skew")), c.finding)
+		if len(of) != 1 || of[0].Finding != c.finding || of[0].Step != f.Worth.Step || of[0].Steps != f.Worth.Steps || abs(of[0].Without-f.Worth.Without) > f.Worth.Step/100 {
+			t.Errorf("%s: got rows %+v, want one with the worth %+v", c.text, of, f.Worth)
+		}
+	}
+}
+
+// TestWorthWithoutRecording: with a reference, the worth of a slow device is that of steps without the cost of
+// recording. Without a reference it is that of the recorded steps.
+func TestWorthWithoutRecording(t *testing.T) {
+	slow := func() []*trace.Trace {
+		return retimed(t, "graphs", func(m *retime.Model) {
+			for n := 1; n < m.Steps; n++ { // recording slows all hosts
+				for rank := range 4 {
+					m.Pause(rank, n, 2000*us)
+				}
+			}
+			slowed(1.5, 1, 2)(m)
+		})
+	}
+	plain := referred(t, slow(), nil)
+	for _, ref := range []*trace.Reference{nil, stepsOf(plain.Steps[2].Batch, decodeMedian(plain)*2/3)} {
+		r := referred(t, slow(), ref)
+		late := said(r, result.Straggler)
+		if len(late) == 0 || late[0].Cause != result.CauseDevice {
+			t.Fatalf("got no late device%s", describe(r))
+		}
+		w := late[0].Worth
+		if w.Unrecorded != (ref != nil) || ref != nil && (w.Step > plain.Steps[2].Ranks[0].Period*4/5 || w.Gain() <= 0) {
+			t.Errorf("reference %v: got worth %+v, recording %+v%s", ref != nil, w, r.Recording, describe(r))
 		}
 	}
 }

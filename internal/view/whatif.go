@@ -80,6 +80,9 @@ func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 		Parts: c.parts(), Rows: []whatIfRow{}, Lengths: []whatIfLengths{},
 	}
 	for _, row := range w.Rows {
+		if row.Finding != "" { // the page shows the whole window
+			continue
+		}
 		out.Rows = append(out.Rows, whatIfRow{row.Ranks, row.Kind, row.Worth})
 	}
 	for _, l := range w.Lengths {

@@ -42,6 +42,9 @@ func Of(rep *result.Report) {
 		slices.Sort(ranks)
 		rep.Verdict = fact.Of("verdict_lost", "what", rep.Verdict, "ranks", ranks)
 	}
+	if i := slices.IndexFunc(rep.Findings, func(f result.Finding) bool { return f.ID == result.Unknown }); i >= 0 && rep.Verdict.Key != rep.Findings[i].Title.Key {
+		rep.Verdict = fact.Of("verdict_both", "one", rep.Verdict, "other", rep.Findings[i].Title)
+	}
 }
 
 // once removes a recommended action from all findings except the first that has it.
@@ -109,8 +112,13 @@ func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	switch {
 	case title.Key == "profilers":
 		return title.With("what", titled(rep, f, title.Get("what").(fact.Fact)))
-	case title.Key == "straggler" && w.Sure() && !w.Little() && w.Without < w.Step && f.CostNSPerStep > 0:
+	case !w.Sure() || w.Little() || w.Without >= w.Step || f.CostNSPerStep <= 0:
+	case title.Key == "straggler":
 		return title.With("cost", fact.Of("late_worth", "which", rep.Which(f), "without", w.Without, "step", w.Step, "cost", f.CostNSPerStep))
+	case title.Key == "several":
+		return title.With("cost", fact.Of("several_worth", "which", rep.Which(f), "without", w.Without, "step", w.Step, "cost", f.CostNSPerStep))
+	case title.Key == "faster":
+		return title.With("cost", fact.Of("faster_worth", "which", rep.Which(f), "without", w.Without, "step", w.Step, "cost", f.CostNSPerStep))
 	}
 	return title
 }

@@ -103,6 +103,9 @@ func given(f *result.Finding) bool {
 // that the window has Python stacks.
 func Late(f *result.Finding, stacks bool) []fact.Fact {
 	rank := strings.Join(f.Names, ", ")
+	if len(f.Names) > 4 {
+		rank = "these ranks"
+	}
 	switch {
 	case f.Starved:
 		return []fact.Fact{fact.Of("next_cores")}
@@ -116,6 +119,8 @@ func Late(f *result.Finding, stacks bool) []fact.Fact {
 		return []fact.Fact{fact.Of("next_work", "rank", rank)}
 	case f.Cause == result.CauseDevice && f.Reason == result.ReasonShared:
 		return []fact.Fact{fact.Of("next_shared", "rank", rank)}
+	case f.Cause == result.CauseDevice && f.Reason == result.ReasonConfiguration:
+		return []fact.Fact{fact.Of("next_configuration")}
 	case f.Cause == result.CauseDevice:
 		return []fact.Fact{fact.Of("next_device", "rank", rank)}
 	case f.Cause == result.CauseHost:

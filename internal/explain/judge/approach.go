@@ -139,7 +139,7 @@ func (a *approach) against(b *approach, l *lateness) {
 			j++
 		}
 	}
-	// A kernel with the same name but another grid is the same op on more or less input.
+	// A kernel with the same name but another grid is the same op on more or less input, or in another configuration.
 	for _, x := range left {
 		for j := range right {
 			y := &right[j]
@@ -149,7 +149,7 @@ func (a *approach) against(b *approach, l *lateness) {
 			}
 			px, rx := x.part(n)
 			py, ry := y.part(n)
-			l.same(px, py, true)
+			l.same(px, py, !l.configured[x.name])
 			x, *y = rx, ry
 		}
 		l.more(x, 1)
@@ -176,8 +176,9 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 	return p, rest
 }
 
-// same adds the excess of x over y, which are the sums of equal numbers of ops of one kernel.
-func (l *lateness) same(x, y approachKey, otherGrid bool) {
+// same adds the excess of x over y, which are the sums of equal numbers of ops of one kernel. otherWork means that the
+// ops differ in the amount of work.
+func (l *lateness) same(x, y approachKey, otherWork bool) {
 	e := l.extra[x.key]
 	l.starve(x.starved - y.starved)
 	if x.lost || y.lost {
@@ -191,7 +192,7 @@ func (l *lateness) same(x, y approachKey, otherGrid bool) {
 		l.queue(x.queue - y.queue)
 		e.late += x.queue - y.queue
 	}
-	if otherGrid {
+	if otherWork {
 		l.excess[byWork] += x.busy - y.busy
 		e.ns += x.busy - y.busy
 	} else {

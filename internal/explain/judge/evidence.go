@@ -41,7 +41,11 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 		slices.SortStableFunc(ops, func(x, y result.Evidence) int { return cmp.Compare(y.Value, x.Value) })
 		for _, e := range ops {
 			if e.Value >= 0.05*ops[0].Value {
-				e.Text = d.sameContexts(a, i, s, e)
+				if name := int32(slices.Index(a.Names.List, e.Name.Text)); slices.ContainsFunc(s, func(n int) bool { return late[n].configured[name] }) {
+					e.Text = d.withConfiguration(a.Names, i, s, e)
+				} else {
+					e.Text = d.sameContexts(a, i, s, e)
+				}
 				out = append(out, e)
 			}
 		}
@@ -70,13 +74,8 @@ func doubtEvidence(a *match.Aligned, late []lateness, s []int) []result.Evidence
 
 // workEvidence compares the kernels of a rank with those of its peers.
 func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
-	kernels, peerKernels := d.perStep(i, s, func(j, n int) float64 {
-		if r := d.Ranks[j]; r.First <= n && n < r.First+len(r.Steps) {
-			return float64(r.Steps[n-r.First].Kernels)
-		}
-		return 0
-	})
-	work, peerWork := d.perStep(i, s, func(j, n int) float64 {
+	kernels, peerKernels := d.kernels([]int{i}, s)
+	work, peerWork := d.perStep([]int{i}, s, func(j, n int) float64 {
 		if w := d.work[j][n]; w != nil {
 			return float64(w.total)
 		}
@@ -90,6 +89,16 @@ func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 		proof("count", kernels, peerKernels, counts),
 		proof("ns", work, peerWork, fact.Of("own_work", "mine", work, "peers", peerWork)),
 	}
+}
+
+// kernels compares the number of kernels per step of some ranks with that of the other ranks.
+func (d *Domain) kernels(ranks, s []int) (mine, peers float64) {
+	return d.perStep(ranks, s, func(j, n int) float64 {
+		if r := d.Ranks[j]; r.First <= n && n < r.First+len(r.Steps) {
+			return float64(r.Steps[n-r.First].Kernels)
+		}
+		return 0
+	})
 }
 
 // mostOfKind returns the steps that have the most frequent kind.
@@ -133,13 +142,13 @@ func excessEvidence(late []lateness, s []int) []result.Evidence {
 	return []result.Evidence{proof("ns", total, 0, fact.Of("excess", "parts", parts))}
 }
 
-// perStep returns the median of a figure over the steps s for rank i, and the median over the same steps for all other
-// ranks together.
-func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (mine, peers float64) {
+// perStep returns the median of a figure over the steps s for some ranks, and the median over the same steps for all
+// other ranks together.
+func (d *Domain) perStep(ranks, s []int, figure func(rank, step int) float64) (mine, peers float64) {
 	var own, others []float64
 	for _, n := range s {
 		for j := range d.Ranks {
-			if v := figure(j, n); j == i {
+			if v := figure(j, n); slices.Contains(ranks, j) {
 				own = append(own, v)
 			} else {
 				others = append(others, v)

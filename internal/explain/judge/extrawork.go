@@ -14,6 +14,7 @@ type ownExcess struct {
 	slow  map[int32]int64 // excess of the same kernels, ns, by kernel key
 	peer  map[int32]int64 // time of the peer's kernels, ns, by key
 	told  bool            // kernels are reliably assigned to steps; see Domain.stepsKnown
+	other float64         // excess of generated kernels in a slower configuration, as a share of the peer's compute
 	grown float64         // factor by which contexts may lengthen attention; 0: unknown
 }
 
@@ -26,7 +27,7 @@ func (d *Domain) stepsKnown() bool {
 // extraWork compares a rank's own work in a step with the work of the peer that has the median amount. If most ranks
 // are late, only early ranks count as peers. It compares only whole kernels over whole steps, so that late hosts and
 // overlap with communication can neither hide nor feign a difference.
-func (d *Domain) extraWork(i, n int) (e ownExcess) {
+func (d *Domain) extraWork(names *prep.Names, i, n int) (e ownExcess) {
 	mine := d.work[i][n]
 	if mine == nil {
 		return e
@@ -52,13 +53,16 @@ func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	if ref.total == 0 {
 		return e
 	}
-	l := lateness{extra: map[int32]extra{}}
+	l := lateness{extra: map[int32]extra{}, configured: d.late[i][n].configured}
 	a, b := approach{keys: slices.Clone(mine.keys)}, approach{keys: slices.Clone(ref.keys)}
 	a.against(&b, &l)
 	e = ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}, told: d.stepsKnown()}
 	e.grown = grown(infoOf(d.Ranks[i], n), infoOf(d.Ranks[ref.rank], n))
 	for key, x := range l.extra {
 		e.slow[key] = x.slow
+		if l.configured[names.Keys[key].Name] {
+			e.other += float64(x.slow) / float64(ref.total)
+		}
 	}
 	for _, k := range ref.keys {
 		e.peer[k.key] = k.busy
@@ -102,7 +106,7 @@ func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 		}
 	}
 	mine, theirs := hostTime(d.Ranks[r], stepNo), hostTime(d.Ranks[ref], stepNo)
-	h := lateness{extra: map[int32]extra{}}
+	h := lateness{extra: map[int32]extra{}, configured: l.configured}
 	a, b := approach{keys: mine}, approach{keys: theirs}
 	a.against(&b, &h)
 	// In these approaches, busy is host time. The excess that against assigns to the device therefore means that the

@@ -44,7 +44,8 @@ func lateHosts(a *match.Aligned, d *Domain, found []result.Finding) (out []resul
 	}
 	hosts.blameHosts(a)
 	for _, f := range stragglers(a, &hosts) {
-		if byHost(f) && len(f.Ranks) == 1 && !named[f.Ranks[0]] {
+		some := !f.Turns && 2*len(f.Ranks) <= len(d.Ranks)
+		if byHost(f) && some && !slices.ContainsFunc(f.Ranks, func(r int) bool { return named[r] }) {
 			out = append(out, f)
 		}
 	}

@@ -14,12 +14,14 @@ import (
 // This file looks for reasons why a rank has more work: the inputs given in the names of its steps, and the grids of
 // its kernels.
 
-// inputs lists the sizes that the names of steps may contain.
-var inputs = []struct {
+// input is a size that the names of steps may contain.
+type input struct {
 	what   fact.Fact
 	reason string                // reason for more work if the size is larger
 	of     func(*trace.Step) int // the size; below 1: unknown
-}{
+}
+
+var inputs = []input{
 	{fact.Of("input_batch"), reasonRequests, func(s *trace.Step) int { return s.Batch }},
 	{fact.Of("input_tokens"), reasonTokens, func(s *trace.Step) int { return s.Tokens }},
 	{fact.Of("input_context"), reasonContexts, attendsTo},
@@ -63,8 +65,26 @@ func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 // withBlocks adds to evidence about a kernel the grids, if this rank runs the kernel with more blocks than the other
 // ranks. If the numbers of blocks are equal, it adds the data on which the kernel's time depends.
 func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evidence) fact.Fact {
-	mine, others := 0.0, []float64{}
-	var class kernel.Class
+	mine, others, class := d.blocks(names, i, steps, e)
+	switch {
+	case len(others) == 0 || mine < metric.Median(others):
+		return e.Text
+	case mine == metric.Median(others):
+		if most := d.allowed(i, steps); isAttention(class) && most > 0 && d.grew(names, i, steps, int64(e.Value)*int64(len(steps)), isAttention) > most {
+			told, usual := d.said(i, steps, attendsTo)
+			return fact.Of("kernel_not_context", "what", e.Text, "mine", told, "others", metric.Median(usual))
+		}
+		if why := onData(class); why.String() != "" {
+			return fact.Of("kernel_data", "what", e.Text, "why", why)
+		}
+		return e.Text
+	}
+	return fact.Of("kernel_blocks", "what", e.Text, "mine", mine, "others", metric.Median(others))
+}
+
+// blocks returns the number of blocks with which a rank launches the kernel of some evidence, the number on each other
+// rank, as medians over launches, and the class of the kernel.
+func (d *Domain) blocks(names *prep.Names, i int, steps []int, e result.Evidence) (mine float64, others []float64, class kernel.Class) {
 	is := make([]bool, len(names.List)) // whether the name is that of the kernel, by index of the name
 	for name, text := range names.List {
 		is[name] = text == e.Name.Text
@@ -91,20 +111,7 @@ func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evid
 			others = append(others, metric.MedianInPlace(all))
 		}
 	}
-	switch {
-	case len(others) == 0 || mine < metric.Median(others):
-		return e.Text
-	case mine == metric.Median(others):
-		if most := d.allowed(i, steps); isAttention(class) && most > 0 && d.grew(names, i, steps, int64(e.Value)*int64(len(steps)), isAttention) > most {
-			told, usual := d.said(i, steps, attendsTo)
-			return fact.Of("kernel_not_context", "what", e.Text, "mine", told, "others", metric.Median(usual))
-		}
-		if why := onData(class); why.String() != "" {
-			return fact.Of("kernel_data", "what", e.Text, "why", why)
-		}
-		return e.Text
-	}
-	return fact.Of("kernel_blocks", "what", e.Text, "mine", mine, "others", metric.Median(others))
+	return mine, others, class
 }
 
 // onData names the data on which the time of kernels of a class depends, and which grids do not show.

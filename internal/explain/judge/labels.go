@@ -242,7 +242,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 			}
 		}
 	}
-	least := int64(levelShare * metric.MedianInPlace(costs))
+	least := int64(run.least() * metric.MedianInPlace(costs))
 	latest := make([]int64, end) // per step, the cost of the rank that costs most
 	for _, n := range steps {
 		for r := range all {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -23,7 +24,8 @@ import (
 // cause:
 //
 //	work           ops the other rank does not have, or has with smaller grids
-//	device         the same ops taking longer, or starting late though launched
+//	device         the same ops taking longer, or starting late though launched,
+//	               and generated kernels with other grids for the same work
 //	host           idle before ops that were launched late, and idle of a software
 //	               device that no core of its host ran
 //	communication  leaving the previous collective later than the other rank
@@ -70,6 +72,8 @@ type lateness struct {
 	starved int64            // excess of time in which a software device had no core, part of excess[byHost]
 	// host is the excess of host time per kernel key, for launches that both ranks have.
 	host map[int32]int64
+	// configured holds the names of generated kernels whose grids differ between ranks although the work is the same.
+	configured map[int32]bool
 }
 
 type extra struct {
@@ -105,26 +109,38 @@ type Domain struct {
 	late [][]lateness  // [rank][step]
 	work [][]*approach // own work, [rank][step]; nil: no work in the step
 	more [][]float64   // [rank][step]: excess of own work over a typical peer's, as a share of the peer's work
+	// other holds, [rank][step], the excess of generated kernels in a slower configuration, as such a share.
+	other [][]float64
 	// early holds, for each step in which most ranks are late together, the ranks that wait.
 	early map[int][]int32
 }
 
 // Blame finds the late ranks at every collective and adds up their costs, domain by domain.
 func Blame(a *match.Aligned) (out []*Domain) {
+	generated := make([]bool, len(a.Names.List))
+	for name, text := range a.Names.List {
+		generated[name] = kernel.Generated(text)
+	}
 	for _, d := range a.Domains {
 		j, ofData := &Domain{Domain: d}, dependent(d, a.Names)
 		for _, r := range d.Ranks {
 			j.late = append(j.late, make([]lateness, a.Steps))
 			j.work = append(j.work, workBySteps(r, a.Steps))
 		}
+		for n := range a.Steps {
+			of := j.configured(n, a.Names, generated)
+			for i := range d.Ranks {
+				j.late[i][n].configured = of
+			}
+		}
 		j.early = j.earlySteps()
 		j.blameRanks()
 		for i := range d.Ranks {
-			more := make([]float64, a.Steps)
+			more, other := make([]float64, a.Steps), make([]float64, a.Steps)
 			divideUntold(j.late[i])
 			for n := range a.Steps {
-				own := j.extraWork(i, n)
-				more[n] = own.share
+				own := j.extraWork(a.Names, i, n)
+				more[n], other[n] = own.share, own.other
 				l := &j.late[i][n]
 				j.divideIdle(int32(i), n, l)
 				// If streams overlap, an op may be between different collectives than on the peer. Over the whole step,
@@ -134,7 +150,7 @@ func Blame(a *match.Aligned) (out []*Domain) {
 				}
 				l.settle(&own, ofData, a.Names)
 			}
-			j.more = append(j.more, more)
+			j.more, j.other = append(j.more, more), append(j.other, other)
 		}
 		out = append(out, j)
 	}

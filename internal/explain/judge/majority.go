@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// This file handles lateness of many ranks: of most ranks together, or of ranks in turns.
+// This file handles lateness of many ranks: of several or most ranks together, or of ranks in turns.
 
 // earlySteps finds the steps in which most ranks are late together, and returns the few ranks that wait in each. In
 // such a step, the rank with the median arrival is itself late, so single collectives show no late rank. But the total
@@ -50,9 +50,10 @@ func (d *Domain) earlySteps() map[int][]int32 {
 	return out
 }
 
-// shareMajority joins findings into one if they blame most ranks for the same cause in the same steps, so that the
-// ranks that wait are the exception.
-func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
+// shareEqual joins findings into one if they blame several ranks for the same cause in the same steps: if they blame
+// most ranks, so that the ranks that wait are the exception, or if the ranks are about equally late. Mending one of
+// equally late ranks alone would gain nothing.
+func shareEqual(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
 	for _, f := range all {
 		alike := func(o result.Finding) bool {
 			both := min(f.LastStep, o.LastStep) - max(f.FirstStep, o.FirstStep) + 1
@@ -63,33 +64,83 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 			continue
 		}
 		one, rest, names := d.share(all, alike)
-		if one == nil || len(one.Ranks) == len(d.Ranks) {
-			continue
-		}
-		one.Kind, one.Cause, one.Severity = result.Straggler, f.Cause, f.Severity
-		for _, e := range one.Evidence { // cost of each rank; the early ranks wait for the latest
-			one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
-		}
-		one.ID = id(result.Straggler, names[0], "and", len(names)-1, f.Cause, one.FirstStep)
-		run := lateRun{cause: slices.Index(causeNames[:], f.Cause)}
-		for n := one.FirstStep; n <= one.LastStep; n++ {
-			run.steps = append(run.steps, n)
-		}
-		var late []int
-		var others []string
-		for i, r := range d.Ranks {
-			if slices.Contains(one.Ranks, r.Index) {
-				late = append(late, i)
-			} else {
-				others = append(others, r.Label)
+		if most := one != nil; !most {
+			one, rest, names = d.join(all, func(o result.Finding) bool {
+				return alike(o) && o.Reason == f.Reason && o.Passing == f.Passing &&
+					2*min(o.CostNSPerStep, f.CostNSPerStep) >= max(o.CostNSPerStep, f.CostNSPerStep)
+			})
+			if len(one.Ranks) < 2 {
+				continue
 			}
+			one.Reason = f.Reason
+			// The cost of each rank counts the other late ranks among those that do not wait.
+			one.CostNSPerStep = one.CostNSPerStep * int64(len(d.Ranks)-1) / int64(len(d.Ranks)-len(one.Ranks))
+			one.Evidence = nil
+			for _, e := range f.Evidence {
+				if e.Text.Key == "kernels_differ" { // the title compares all of these ranks
+					continue
+				}
+				e.Text = fact.Of("of_rank", "rank", d.Ranks[d.at(f.Ranks[0])].Label, "what", e.Text)
+				one.Evidence = append(one.Evidence, e)
+			}
+		} else if len(one.Ranks) == len(d.Ranks) {
+			continue
+		} else {
+			for _, e := range one.Evidence { // cost of each rank; the early ranks wait for the latest
+				one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
+			}
+		}
+		one.Kind, one.Cause, one.Severity, one.Steps = result.Straggler, f.Cause, f.Severity, f.Steps
+		one.ID = id(result.Straggler, names[0], "and", len(names)-1, f.Cause, one.FirstStep)
+		d.titleEqual(one, &f, names)
+		run := lateRun{cause: slices.Index(causeNames[:], f.Cause), steps: f.Steps}
+		var late []int
+		for _, r := range one.Ranks {
+			late = append(late, d.at(r))
 		}
 		one.Plain = run.cause == byWork && d.runMore(late, run.steps)
 		one.P = byLabels(a, d, verdicts, &run, late...)
-		one.Title = fact.Of("majority", "ranks", names, "first", one.FirstStep, "why", fact.Of("late_"+f.Cause), "others", others, "cost", one.CostNSPerStep)
-		return shareMajority(a, d, verdicts, append(rest, *one))
+		return shareEqual(a, d, verdicts, append(rest, *one))
 	}
 	return all
+}
+
+// at returns the index in d.Ranks of a rank of the capture.
+func (d *Domain) at(rank int) int {
+	return slices.IndexFunc(d.Ranks, func(r *match.Rank) bool { return r.Index == rank })
+}
+
+// titleEqual sets the title of a finding on several equally late ranks. f is the finding on one of them. If most ranks
+// have been late since the window began, the other ranks are called faster.
+func (d *Domain) titleEqual(one, f *result.Finding, names []string) {
+	var others []string
+	var late []int
+	for i, r := range d.Ranks {
+		if slices.Contains(one.Ranks, r.Index) {
+			late = append(late, i)
+		} else {
+			others = append(others, r.Label)
+		}
+	}
+	begin, _ := d.Common()
+	if 2*len(late) > len(d.Ranks) && one.FirstStep <= begin+1 {
+		is := fact.Of("is")
+		if len(others) > 1 {
+			is = fact.Of("are")
+		}
+		one.Title = fact.Of("faster", "others", others, "is", is, "n", len(late), "why", fact.Of("sooner_"+f.Cause), "cost", fact.Of("faster_cost", "cost", one.CostNSPerStep))
+		return
+	}
+	why, _ := f.Title.Get("why").(fact.Fact)
+	if why.Key == "late_"+f.Cause {
+		why = fact.Of("they_" + f.Cause)
+	}
+	mine, peers := d.kernels(late, f.Steps)
+	if f.Cause == result.CauseWork && f.Reason == "" && mine > peers {
+		why = fact.Of("several_kernels", "mine", mine, "peers", peers)
+	}
+	one.Title = fact.Of("several", "n", len(late), "of", len(d.Ranks), "ranks", names, "when", f.Title.Get("when"), "why", why,
+		"cost", fact.Of("several_cost", "others", others, "cost", one.CostNSPerStep))
 }
 
 // chance is the significance level: lateness counts if the probability of equally frequent lateness by chance is at
@@ -106,7 +157,7 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 			costs = append(costs, v.split[n][r.cause])
 		}
 	}
-	least := levelShare * metric.MedianInPlace(costs)
+	least := r.least() * metric.MedianInPlace(costs)
 	for _, l := range late {
 		if float64(l.cost) >= least {
 			of = append(of, l.cost)
@@ -116,6 +167,14 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 		}
 	}
 	return led, of
+}
+
+// least returns the share of the median cost of the steps of a run below which the cost of a step has another cause.
+func (r *lateRun) least() float64 {
+	if r.peaks {
+		return 1.0 / peakRatio
+	}
+	return levelShare
 }
 
 // likely reports whether led may be due to chance. It assigns each step in of to a random rank. The result is true if,
@@ -162,8 +221,9 @@ func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 }
 
 // apart removes from late the steps of stretches in which ranks do not take turns. Such stretches cost far more than
-// other late steps, and one rank is the latest more often than chance explains.
-func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*lateRun]bool) {
+// other late steps, and one rank is the latest more often than chance explains, or recur so regularly that chance does
+// not explain it. steps are the steps in which ranks are compared.
+func apart(all []verdict, c int, late []lateStep, steps []int) (rest []lateStep, of map[*lateRun]bool) {
 	of, rest = map[*lateRun]bool{}, slices.Clone(late)
 	for i := range all {
 		v := &all[i]
@@ -172,7 +232,8 @@ func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*late
 			if r.cause != c || r.still != nil {
 				continue
 			}
-			if led, n := ledBy(v, i, r, late); 2*len(n) < len(late) && !likely(len(all), led, n) {
+			led, n := ledBy(v, i, r, late)
+			if r.peaks && byPeriod(len(all), len(n)-len(led), steps, r.steps) <= falseShare || 2*len(n) < len(late) && !likely(len(all), led, n) {
 				of[r] = true
 				rest = slices.DeleteFunc(rest, func(l lateStep) bool { return l.worst == i && slices.Contains(r.steps, l.step) })
 			}
@@ -194,6 +255,10 @@ const (
 // finding covers.
 func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 	begin, end := d.Common()
+	var steps []int
+	for n := begin; n < end; n++ {
+		steps = append(steps, n)
+	}
 	for c := range numCauses {
 		if c == byComm || c == byUnknown {
 			continue // links take turns by nature; shareLinks handles them
@@ -204,7 +269,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 			until = from
 			late = slices.DeleteFunc(late, func(l lateStep) bool { return l.step >= from })
 		}
-		rest, keep := apart(all, c, late)
+		rest, keep := apart(all, c, late, steps)
 		if !takesTurns(all, rest, until-begin) {
 			if !byChance(all, c, late, until) {
 				continue
@@ -220,7 +285,8 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		}
 		first, last := late[0].step, late[len(late)-1].step
 		cost, severity := int64(metric.MedianInPlace(costs)), "low"
-		if c == byWork && float64(cost) > passingShare*float64(a.StepPeriod(late[len(late)/2].step)) {
+		mean := float64(cost) * float64(len(late)) / float64(until-begin) // over all steps, as noise costs much in a few
+		if c == byWork && mean > passingShare*float64(a.StepPeriod(late[len(late)/2].step)) {
 			severity = "medium" // unlike noise, work can be distributed better
 		}
 		f := result.Finding{
@@ -300,8 +366,8 @@ func lateSteps(a *match.Aligned, all []verdict, c, begin, end int) (out []lateSt
 }
 
 // standsOut returns the step from which on one rank is the latest in nearly all late steps until the end, or -1. The
-// rank must be the latest too often to be explained by chance, and for too long to be one of the turns of earlier
-// steps. The rank is then to blame even if different ranks were late before.
+// rank must be the latest too often to be explained by chance. The rank is then to blame even if different ranks were
+// late before. Since a turn of earlier steps may last several steps, that many steps count as one.
 func standsOut(all []verdict, c int, late []lateStep) int {
 	from, ranks := -1, float64(len(all))
 	for i := range all {
@@ -309,7 +375,7 @@ func standsOut(all []verdict, c int, late []lateStep) int {
 			if r.cause != c || !r.stays || r.recurring {
 				continue
 			}
-			turn, longest, led, since := 0, 0, 0, 0
+			turns, before, led, since := 0, 0, 0, 0
 			for k, l := range late {
 				if l.step >= r.steps[0] {
 					since++
@@ -318,13 +384,14 @@ func standsOut(all []verdict, c int, late []lateStep) int {
 					}
 					continue
 				}
+				before++
 				if k == 0 || l.worst != late[k-1].worst {
-					turn = 0
+					turns++
 				}
-				turn++
-				longest = max(longest, turn)
 			}
-			if since > 2*longest && float64(led) > movingMost*float64(since) && ranks*metric.AtLeast(led, since, 1/ranks) <= chance && (from < 0 || r.steps[0] < from) {
+			turn := max(1, float64(before)/float64(max(turns, 1))) // mean length of a turn
+			of := func(steps int) int { return int(float64(steps) / turn) }
+			if float64(led) > movingMost*float64(since) && ranks*metric.AtLeast(of(led), of(since), 1/ranks) <= chance && (from < 0 || r.steps[0] < from) {
 				from = r.steps[0]
 			}
 		}

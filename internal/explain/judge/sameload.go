@@ -226,7 +226,7 @@ func (d *Domain) allowed(i int, steps []int) float64 {
 // grew returns the factor by which kernels of some classes take longer than on the other ranks because of extra work,
 // summed over the steps.
 func (d *Domain) grew(names *prep.Names, i int, steps []int, more int64, of func(kernel.Class) bool) float64 {
-	_, peers := d.perStep(i, steps, func(j, n int) (sum float64) {
+	_, peers := d.perStep([]int{i}, steps, func(j, n int) (sum float64) {
 		if w := d.work[j][n]; w != nil {
 			for _, k := range w.keys {
 				if of(names.Class[k.name]) {

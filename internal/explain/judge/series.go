@@ -1,6 +1,11 @@
 package judge
 
-import "github.com/stepscope/stepscope/internal/base/metric"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+)
 
 // stretch is a range of steps, [first, last], in which a condition mostly holds.
 type stretch struct{ first, last int }
@@ -73,4 +78,29 @@ func deviation(x []int64) (sum float64) {
 		sum += max(float64(v)-mid, mid-float64(v))
 	}
 	return sum
+}
+
+// peakRatio is the minimum ratio of the cost of a peak to the cost of any other late step.
+const peakRatio = 2
+
+// regularPeaks returns the late steps that cost far more than all other late steps of the rank and recur regularly, or
+// nil. Such steps have a cause of their own, even if the rank is late in other steps by nature.
+func regularPeaks(yes []bool, split [][numCauses]int64, cause int) []int {
+	var late []int
+	for n := range yes {
+		if yes[n] {
+			late = append(late, n)
+		}
+	}
+	slices.SortFunc(late, func(x, y int) int { return cmp.Compare(split[y][cause], split[x][cause]) })
+	for k := leastRecurring; k < len(late); k++ {
+		if split[late[k-1]][cause] < peakRatio*split[late[k]][cause] {
+			continue
+		}
+		peaks := slices.Sorted(slices.Values(late[:k]))
+		if period(peaks) > 0 {
+			return peaks
+		}
+	}
+	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// This file joins findings that blame more than half of the ranks, since such a problem is not the fault of a single
-// rank.
+// This file joins findings that blame several ranks.
 
 // shareLinks joins findings that blame ranks for leaving collectives late in the same steps. The last rank to arrive
 // already has the data of all others, and leaves while its own data is still on the way to them. The other ranks are
@@ -48,6 +47,14 @@ func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 // share joins the findings for which alike returns true, if they blame more than half of the ranks, and returns the
 // names of these ranks. one is nil if these findings blame half of the ranks or fewer.
 func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, names []string) {
+	if one, rest, names = d.join(all, alike); 2*len(one.Ranks) <= len(d.Ranks) || len(one.Ranks) < 2 {
+		return nil, nil, nil
+	}
+	return one, rest, names
+}
+
+// join joins the findings for which alike returns true, and returns the names of the ranks that they blame.
+func (d *Domain) join(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, names []string) {
 	one = &result.Finding{Passing: true}
 	var costs []int64
 	for _, f := range all {
@@ -66,9 +73,6 @@ func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (o
 		costs = append(costs, f.CostNSPerStep)
 		one.Evidence = append(one.Evidence, proof("ns", float64(f.CostNSPerStep), 0, f.Title))
 		one.Evidence[len(one.Evidence)-1].Step = f.FirstStep
-	}
-	if 2*len(one.Ranks) <= len(d.Ranks) || len(one.Ranks) < 2 {
-		return nil, nil, nil
 	}
 	slices.Sort(one.Ranks)
 	one.CostNSPerStep = int64(metric.MedianInPlace(costs))

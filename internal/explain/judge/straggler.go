@@ -25,7 +25,7 @@ const (
 	// that much while other cores use the shared caches and memory.
 	softShare = 4
 	// workShare is a share of compute. Extra work above this share counts even if no rank waits for it because another
-	// rank is even later.
+	// rank is even later. So does the extra time of slower configurations of generated kernels.
 	workShare = 0.05
 	// passingShare is the minimum cost of a passing lateness, as a share of the period. A few steps with a lower cost
 	// are jitter.
@@ -59,7 +59,7 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 	for i := range all {
 		out = append(out, rankFindings(a, d, i, all)...)
 	}
-	return shareLinks(d, shareMajority(a, d, all, out))
+	return shareLinks(d, shareEqual(a, d, all, out))
 }
 
 // verdict holds the steps in which a rank is late, by cause.
@@ -77,6 +77,7 @@ type lateRun struct {
 	kind      string       // kind of the steps if steps of other kinds lie between them; otherwise ""
 	stays     bool         // lasts to the end of the capture
 	recurring bool         // intermittent: in between, there are steps in which the rank is in time
+	peaks     bool         // recurring steps that cost far more than all other late steps of the rank
 	still     *standstills // host stalls that explain the lateness; nil: none
 }
 
@@ -99,7 +100,7 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 			if c == byDevice && d.Ranks[i].NoCore != nil {
 				limit = max(limit, softDevice, a.StepPeriod(n)/softShare)
 			}
-			yes[n] = v.split[n][c] > limit || c == byWork && stepsKnown && d.more[i][n] > workShare
+			yes[n] = v.split[n][c] > limit || stepsKnown && (c == byWork && d.more[i][n] > workShare || c == byDevice && d.other[i][n] > workShare)
 		}
 		// Hosts and devices start the first step unevenly because the profilers start in it, so lateness in the first
 		// step alone proves nothing.
@@ -200,13 +201,18 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 			}
 			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
 			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
-				return o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
+				return !o.recurring && o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
 			})
 			if kind != "" && overlaps || !run.stays && !worthNaming(a, split, run.steps, cause) {
 				continue
 			}
 			out = append(out, run)
 		}
+	}
+	peaks := regularPeaks(yes, split, cause)
+	if peaks != nil {
+		out = append(out, lateRun{steps: peaks, cause: cause, recurring: true, peaks: true})
+		told = slices.DeleteFunc(slices.Clone(told), func(n int) bool { return slices.Contains(peaks, n) })
 	}
 	byKind := map[string][]int{}
 	for _, n := range told {
@@ -237,7 +243,7 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 	}
 	least := int64(levelShare * metric.MedianInPlace(costs))
 	now = slices.DeleteFunc(now, func(n int) bool { return split[n][cause] < least })
-	if len(now) >= max(leastRecurring, len(yes)/10) {
+	if peaks == nil && len(now) >= max(leastRecurring, len(yes)/10) {
 		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
 	}
 	return out
@@ -353,6 +359,8 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	if cause == byDevice {
 		if turns = d.heldUp(i, run.steps); turns != nil {
 			f.Reason, why = result.ReasonShared, turns.Why()
+		} else if slowConfigurations(a.Names, late, run.steps) {
+			f.Reason, why = result.ReasonConfiguration, fact.Of("late_configuration")
 		}
 	}
 	felt := fact.Of("late_cost", "cost", cost, "share", float64(cost)/float64(max(d.length(run.steps), 1)))

@@ -39,7 +39,15 @@ func Normalize(name string) string {
 	return specialised.ReplaceAllString(s, "")
 }
 
+// Generated reports whether a compiler such as Triton or Inductor generated the kernel with this name. Such a compiler
+// chooses how many outputs each block computes.
+func Generated(name string) bool {
+	return tritonName.MatchString(name) || !strings.ContainsAny(name, "<(: ") && specialised.MatchString(name)
+}
+
 var (
+	// Names of Inductor (triton_poi_fused_add_mul_3), and names in which authors of Triton kernels say so
+	tritonName = regexp.MustCompile(`^triton_|(^|_)triton(_|$)`)
 	// An address has at least six digits and does not follow a digit, since 320x128 is a tile.
 	address = regexp.MustCompile(`(\b|_)_*0x[0-9a-fA-F]{6,}`)
 	// triton_poi_fused_add_mul_3, with a hash if the list of operators was truncated: …_5f3c91d2_3

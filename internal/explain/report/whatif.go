@@ -23,6 +23,7 @@ func WhatIf(w io.Writer, r *result.WhatIf, o Options) error {
 	t := &table{id: "what-if", title: "Steps", cols: []column{
 		{name: "ranks"}, {name: "kind"}, {name: "steps", right: true}, {name: "takes", right: true, help: "median"}, {name: "would take", right: true},
 		{name: "90 % interval", right: true}, {name: "change", right: true}, {name: "tokens/s", right: true}, {name: "would be", right: true},
+		{name: "only steps of", help: "the finding of analyze whose steps alone the row covers; other rows cover the whole window"},
 	}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
@@ -36,7 +37,7 @@ func WhatIf(w io.Writer, r *result.WhatIf, o Options) error {
 		}
 		t.rows = append(t.rows, []cell{
 			textCell(ranks), textCell(x.Kind), countCell(x.Steps), durCell(x.Step), durCell(x.Without),
-			textCell(metric.Duration(x.Low) + " to " + metric.Duration(x.High)), textCell(metric.PercentChange(ratio(x.Without, x.Step) - 1)), rateCell(x.Tokens), rateCell(x.WithoutTokens),
+			textCell(metric.Duration(x.Low) + " to " + metric.Duration(x.High)), textCell(metric.PercentChange(ratio(x.Without, x.Step) - 1)), rateCell(x.Tokens), rateCell(x.WithoutTokens), textCell(columns.Clean(x.Finding)),
 		})
 	}
 	t.prune()

@@ -137,6 +137,14 @@ var formats = map[string]func(any) string{
 		}
 		return fmt.Sprintf("%d ranks are missing (%s)", len(names), rankRuns(names))
 	},
+	// The first few of many ranks, without their number.
+	"names": func(v any) string {
+		names, _ := v.([]string)
+		if len(names) > 4 {
+			return rankRuns(names)
+		}
+		return strings.Join(names, ", ")
+	},
 	// The first few of many ranks.
 	"ranks": func(v any) string {
 		names, _ := v.([]string)

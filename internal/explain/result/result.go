@@ -105,6 +105,9 @@ const (
 	Data            = "data"                // the capture lacks data on which figures depend
 )
 
+// Unknown is the ID of the finding that too few collectives could be compared to tell whether a rank is late.
+const Unknown = "data-compared"
+
 // Causes of stragglers.
 const (
 	CauseWork          = "work"          // more or larger kernels than on its peers in the same step
@@ -113,6 +116,9 @@ const (
 	CauseCommunication = "communication" // transfers take longer
 	CauseUnknown       = "unknown"       // the same kernels start late, with unrecorded launches: host or device
 )
+
+// ReasonConfiguration means that the rank runs generated kernels in a slower configuration than its peers.
+const ReasonConfiguration = "configuration"
 
 // Finding is one result of the analysis, with its evidence.
 type Finding struct {
@@ -126,7 +132,7 @@ type Finding struct {
 	Passing   bool     `json:"passing"` // transient: the problem ended before the capture ended
 	At        Place    `json:"at"`
 	Cause     string   `json:"cause"`
-	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared; "": unknown
+	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared, configuration; "": unknown
 	// CostNSPerStep is the cost of the finding per step. For a straggler, it is the time for which the other ranks wait
 	// for the straggler, as the median over the finding's steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
@@ -231,6 +237,12 @@ type TimeRow struct {
 
 // Uncut reports whether no steps were found in the capture, so that the whole window is one step.
 func (r *Report) Uncut() bool { return r.Source.StepRule == trace.Uncut }
+
+// Partial reports whether an answer needs data that the capture lacks: the files may not be one capture, or too few
+// collectives could be compared.
+func (r *Report) Partial() bool {
+	return len(r.Source.Doubts) > 0 || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == Unknown })
+}
 
 // Said returns the name that sentences use for steps of a kind. It returns "" if no step has a known kind.
 func (r *Report) Said(kind string) string {

@@ -35,6 +35,9 @@ type Worth struct {
 	Last int64 `json:"last_ns"`
 	// Hidden means that recording slowed the hosts, or may have slowed them, which hides the worth.
 	Hidden bool `json:"hidden_by_recording"`
+	// Unrecorded means that Step and all that follows from it are for steps without the cost of recording, which a
+	// reference shows.
+	Unrecorded bool `json:"without_recording"`
 	// AtMost means that all time covered by the finding was removed. The worth is then a bound that cannot be reached.
 	AtMost bool `json:"at_most"`
 	// Tokens and WithoutTokens are output tokens per second of decode steps, over all data-parallel ranks; 0: unknown.
@@ -118,6 +121,8 @@ type WhatIfLengths struct {
 type WhatIfRow struct {
 	Ranks []int  `json:"ranks"` // indices into Source.Ranks
 	Kind  string `json:"kind"`
+	// Finding is the ID of the finding whose steps the row covers; "": all steps of the kind in the window.
+	Finding string `json:"finding"`
 	Worth
 }
 
@@ -131,6 +136,9 @@ func (w *Worth) Sure() bool {
 
 // Which describes the steps to which a finding's worth refers: all steps of a kind, or only the steps of the finding.
 func (r *Report) Which(f *Finding) fact.Fact {
+	if f.Worth.Unrecorded {
+		return fact.Of("worth_unrecorded", "kind", r.Said(f.Worth.Kind))
+	}
 	if f.FirstStep < 0 {
 		return fact.Of("worth_steps", "kind", r.Said(f.Worth.Kind))
 	}

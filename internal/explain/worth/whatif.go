@@ -102,7 +102,7 @@ func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf,
 		for s := range now {
 			would := int64(0)
 			if d.Base[s] > 0 {
-				would = max(d.Recorded[s]-d.gained(now, s), 0)
+				would = max(d.Recorded[s]-gained(d.Recorded, d.Base, now, s), 0)
 			}
 			lengths.Would = append(lengths.Would, would)
 		}
@@ -117,11 +117,31 @@ func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf,
 			if len(steps) == 0 {
 				continue
 			}
-			out.Rows = append(out.Rows, result.WhatIfRow{Ranks: lengths.Ranks, Kind: kind.String(), Worth: w.gain(rep, d, steps, kind, now)})
+			out.Rows = append(out.Rows, result.WhatIfRow{Ranks: lengths.Ranks, Kind: kind.String(), Worth: w.gain(rep, d.Recorded, d.Base, steps, kind, now)})
+		}
+		for j := range rep.Findings {
+			f := &rep.Findings[j]
+			if !about(f, settings) {
+				continue
+			}
+			if b, _, ok := d.blame(w.Aligned, f); ok {
+				kind, _ := w.mostly(b.Steps)
+				steps := slices.DeleteFunc(b.Steps, func(s int) bool { return w.KindOf[s] != kind })
+				out.Rows = append(out.Rows, result.WhatIfRow{Ranks: lengths.Ranks, Kind: kind.String(), Finding: f.ID, Worth: w.gain(rep, d.Recorded, d.Base, steps, kind, now)})
+			}
 		}
 	}
 	result.NoNil(out)
 	return out, nil
+}
+
+// about reports whether the only setting takes away the cause of a late rank.
+func about(f *result.Finding, settings []Setting) bool {
+	if len(settings) != 1 {
+		return false
+	}
+	s := &settings[0]
+	return s.Peers && f.Kind == result.Straggler && slices.Equal(f.Names, []string{s.Rank}) && byCause[f.Cause] == likePeers[s.Part] && f.Cause != result.CauseUnknown
 }
 
 // setting returns the change that a setting makes to a domain. some is false if the setting matches nothing in the
@@ -183,26 +203,25 @@ func count(n int) []int {
 	return out
 }
 
-// gained returns by how much a step is shorter in a changed replay than in the replay without changes. now holds the
-// step lengths of the changed replay.
-func (d *Domain) gained(now []int64, step int) int64 {
-	return min(d.Base[step]-now[step], d.Recorded[step])
+// gained returns by how much a step is shorter in a changed replay than in the replay without changes. was, base and now
+// hold the lengths of steps as recorded, in the replay without changes, and in the changed replay.
+func gained(was, base, now []int64, step int) int64 {
+	return min(base[step]-now[step], was[step])
 }
 
-// gain returns the worth of a change in steps of one kind. steps are steps of the domain, and now are the step lengths
-// replayed with the change.
-func (w *Window) gain(rep *result.Report, d *Domain, steps []int, kind trace.StepKind, now []int64) (x result.Worth) {
-	var was, gain []int64
+// gain returns the worth of a change in steps of one kind. See gained for the lengths of steps.
+func (w *Window) gain(rep *result.Report, was, base []int64, steps []int, kind trace.StepKind, now []int64) (x result.Worth) {
+	var lengths, gain []int64
 	var tokens []float64
 	for _, s := range steps {
-		g := d.gained(now, s)
-		was, gain = append(was, d.Recorded[s]), append(gain, g)
-		if batch := rep.Steps[s].Batch; kind == trace.Decode && batch > 0 && g < d.Recorded[s] && len(w.Domains) == 1 {
-			tokens = append(tokens, float64(batch)/float64(d.Recorded[s])*1e9)
+		g := gained(was, base, now, s)
+		lengths, gain = append(lengths, was[s]), append(gain, g)
+		if batch := rep.Steps[s].Batch; kind == trace.Decode && batch > 0 && g < was[s] && len(w.Domains) == 1 {
+			tokens = append(tokens, float64(batch)/float64(was[s])*1e9)
 		}
 	}
 	centre, lo, hi := metric.PseudoMedian(gain, level)
-	step := int64(metric.Median(was))
+	step := int64(metric.Median(lengths))
 	x = result.Worth{
 		Known: true, Kind: kind.String(), Steps: len(gain), Step: step,
 		Without: max(step-int64(centre), 0), Low: max(step-int64(hi), 0), High: max(step-int64(lo), 0),

@@ -36,6 +36,7 @@ type Domain struct {
 	causes   []*taken      // removals of the causes of all findings
 	together replay.Change // removal of the causes of all findings at once
 	ideal    []int64       // length of each step without any of the causes
+	lean     *unrecorded   // nil: the cost of recording is unknown
 }
 
 // Window is a capture, with the means to replay it.
@@ -118,6 +119,7 @@ func (w *Window) Findings(rep *result.Report) {
 		d.causes = slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return t == nil || t.domain != d || t.atMost })
 		d.together = d.but(nil)
 		d.ideal = d.Graph.Times(d.Graph.Run(d.together))
+		d.lean = w.unrecorded(d, &rep.Recording)
 	}
 	parallel.Each(len(all), func(i int) {
 		if all[i] != nil {
@@ -255,15 +257,34 @@ func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change repl
 	return change, len(change) > 0
 }
 
-// worth computes the worth of a finding by replaying the capture without the cause of this finding.
+// worth computes the worth of a finding by replaying the capture without the cause of this finding. If the cost of
+// recording may hide the worth, worth takes this cost out first, unless the worth stays hidden.
 func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
+	kind, _ := w.mostly(t.steps)
+	if d := t.domain; d.lean != nil && slowed(rep, f) && kind.String() == rep.Recording.Kind {
+		w.worthFrom(rep, f, t, d.lean.base, d.lean.base, d.lean.change)
+		if f.Worth.Unrecorded = !f.Worth.Hidden; f.Worth.Unrecorded {
+			f.Worth.Says = says(rep, f)
+			return
+		}
+	}
+	w.worthFrom(rep, f, t, t.domain.Recorded, t.domain.Base, nil)
+}
+
+// worthFrom computes the worth of a finding beside another change of the replay. was and base are the lengths of steps
+// with only that change.
+func (w *Window) worthFrom(rep *result.Report, f *result.Finding, t *taken, was, base []int64, other replay.Change) {
 	d := t.domain
-	now := d.Graph.Times(d.Graph.Run(t.change))
-	var bare, ideal []int64
-	if t.atMost {
-		bare, ideal = d.ideal, d.Graph.Times(d.Graph.Run(d.Graph.Both(d.together, t.change)))
-	} else {
-		bare, ideal = d.Graph.Times(d.Graph.Run(d.but(t))), d.ideal
+	times := func(change replay.Change) []int64 { return d.Graph.Times(d.Graph.Run(d.Graph.Both(other, change))) }
+	now := times(t.change)
+	bare, ideal := d.ideal, d.ideal
+	switch {
+	case t.atMost:
+		ideal = times(d.Graph.Both(d.together, t.change))
+	case other != nil:
+		bare, ideal = times(d.but(t)), times(d.together)
+	default:
+		bare = times(d.but(t))
 	}
 	kind, several := w.mostly(t.steps)
 	steps := slices.DeleteFunc(slices.Clone(t.steps), func(s int) bool { return w.KindOf[s] != kind })
@@ -271,7 +292,7 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	for _, s := range steps {
 		last = append(last, bare[s]-ideal[s])
 	}
-	f.Worth = w.gain(rep, d, steps, kind, now)
+	f.Worth = w.gain(rep, was, base, steps, kind, now)
 	x := &f.Worth
 	hidden, _, _ := metric.PseudoMedian(last, level)
 	x.Several, x.AtMost, x.Last = several, t.atMost, int64(hidden)

@@ -80,7 +80,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	if err != nil {
 		return err
 	}
-	if len(r.Source.Doubts) > 0 {
+	if r.Partial() {
 		o.Say.Incomplete()
 	}
 	var requests *waits.Result
@@ -250,7 +250,10 @@ func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) erro
 		}
 		return nil
 	}
-	if x.report, err = w.Analyze(o.options(capture)); err == nil && o.Form != JSON {
+	if x.report, err = w.Analyze(o.options(capture)); err == nil && x.report.Partial() {
+		o.Say.Incomplete()
+	}
+	if err == nil && o.Form != JSON {
 		err = o.print(x.report)
 	}
 	if err != nil {
