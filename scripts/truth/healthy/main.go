@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -67,12 +68,16 @@ var unfit = []source{
 // leastSteps is the minimum number of steps in a window that is shorter than its capture.
 const leastSteps = 5
 
+var verbose = flag.Bool("v", false, "show the findings in windows in which a delayed rank is not found")
+
 func main() {
 	windows := flag.Int("windows", 1000, "how many windows, of all sources together")
 	seed := flag.Uint64("seed", 1, "of what is drawn")
 	only := flag.String("only", "", "draw from the captures whose name has this in it")
 	late := flag.Bool("uneven", false, "draw a tenth more, from captures in which a rank was late by nature; they count apart")
-	power := flag.Int("power", 0, "how many windows to draw for each cause and size of a delay that one rank has, of all sources together")
+	power := flag.Int("power", 0, "how many windows to draw for each base, cause and size of a delay that one rank has")
+	steps := flag.Int("steps", 12, "how many steps these windows have")
+	sizes := flag.String("sizes", "0.1,0.2", "the sizes of the delays, as shares of a step, separated by commas")
 	examples := flag.Int("examples", 3, "false findings to show of each capture")
 	flag.Parse()
 	log.SetFlags(0)
@@ -108,7 +113,7 @@ func main() {
 	}
 	if *power > 0 {
 		fmt.Println()
-		if err := showPower(*power, *only, *seed); err != nil {
+		if err := showPower(*power, *steps, sharesIn(*sizes), *only, *seed); err != nil {
 			log.Fatal("healthy: ", err)
 		}
 	}
@@ -116,6 +121,18 @@ func main() {
 		fmt.Println("\na rank is blamed in more than 5 % of the healthy windows: too many")
 		os.Exit(1)
 	}
+}
+
+// sharesIn returns the numbers of a list separated by commas.
+func sharesIn(list string) (out []float64) {
+	for text := range strings.SplitSeq(list, ",") {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			log.Fatalf("healthy: -sizes %s: %v", list, err)
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // rows is a Markdown table.
