@@ -25,12 +25,12 @@ const (
 
 // steadyShifts shifts the clock of a rank if collectives on this rank end later or earlier than on the first rank, with
 // the same difference in every step. It reports whether it shifted any clock. It skips ranks on the same host as the
-// first rank, since these share a clock.
+// first rank, and ranks assumed to be on that host, since these share a clock.
 func (d *Domain) steadyShifts() bool {
-	moved := false
+	moved, several := false, d.sameDevices()
 	for i := 1; i < len(d.Ranks); i++ {
 		r := d.Ranks[i]
-		if host := r.Source.Host; host != "" && host == d.Ranks[0].Source.Host {
+		if host := r.Source.Host; host == d.Ranks[0].Source.Host && (host != "" || !several) {
 			continue
 		}
 		if s, ok := d.steadyShift(int32(i)); ok {

@@ -35,8 +35,13 @@ type source struct {
 	last  int    // last undisturbed step; -1: all steps are undisturbed
 	wide  int    // number of ranks; 0: the number in the capture
 	eager bool   // whether the devices always wait for the hosts
+	loose loose  // delays of hosts that do not wait for devices or other hosts
 	note  string // part of the capture that is used, or the reason for which it is not used
 }
+
+// loose holds the mean delay of a host per step, as a share of a step, and the share of a deviation from the mean that
+// lasts into the next step.
+type loose struct{ mean, memory float64 }
 
 var sources = []source{
 	{name: "graphs", last: -1, note: "all steps"},
@@ -45,6 +50,12 @@ var sources = []source{
 	{name: "graph_work", last: 5, note: "the steps before rank 1 has more work"},
 	{name: "g_device_r1", last: 5, note: "the steps before rank 1's device is shared"},
 	{name: "sglang_plain", last: -1, note: "a real SGLang, all steps: hosts wait for each other in gloo"},
+	{name: "graphs", last: -1, eager: true, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "graphs", last: -1, eager: true, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
+	{name: "stacks", last: -1, eager: true, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "stacks", last: -1, eager: true, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
+	{name: "sglang_plain", last: -1, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "sglang_plain", last: -1, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
 }
 
 // uneven lists captures in which one rank was late for inherent reasons. Drawing assigns the lateness to a different
@@ -223,6 +234,9 @@ func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, ste
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
 		m := retime.New(ts)
 		m.Resample(random)
+		if s.loose.mean > 0 {
+			m.Loosen(random, int64(s.loose.mean*float64(m.Period())), s.loose.memory)
+		}
 		steps = m.Steps
 		window, err := m.Run()
 		if err != nil {

@@ -209,6 +209,7 @@ func (b *base) try(seed, n uint64, size float64, cause string, healthy *result.R
 			fmt.Printf("    %s, p %.2g, %s (%s)\n", f.Severity, f.P, report.Words(f.Title), report.Words(f.Worth.Says))
 		}
 		fmt.Printf("    %s\n", report.Words(r.Chance.Tests))
+		fmt.Printf("    %+v\n", r.Source.Clocks)
 	}
 	if v.said == "" && f.Worth.Sure() {
 		was := length(healthy, f.Worth.Kind, from)
