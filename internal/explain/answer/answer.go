@@ -81,13 +81,18 @@ const (
 	mediumShare = 0.01
 	raiseShare  = 0.05
 	hostShare   = 0.10 // replaces highShare for late hosts, since hosts differ by nature
+	// markedShare replaces raiseShare for late hosts if recording may be the cause.
+	markedShare = 0.075
 )
 
 // weigh adjusts the severity of a finding to its worth. A bound cannot be reached, so its worth can only lower the
 // severity. The worth in a few steps can only lower it, too.
 func weigh(f *result.Finding) {
 	w := &f.Worth
-	most := "high"
+	most, least := "high", raiseShare
+	if f.Profilers {
+		least = markedShare
+	}
 	switch share := metric.Share(w.Gain(), w.Step); {
 	case w.Known && w.AtMost && w.Step > 0 && share < mediumShare:
 		most = "low"
@@ -99,7 +104,8 @@ func weigh(f *result.Finding) {
 		most = "low"
 	case share < highShare, share < hostShare && f.Kind == result.Straggler && f.Cause == result.CauseHost:
 		most = "medium"
-	case w.Sure() && share > raiseShare && f.Kind == result.Straggler && !f.Profilers && (f.P > 0 || f.Plain) && level(f.Severity) > level("medium"):
+	}
+	if share := metric.Share(w.Gain(), w.Step); w.Sure() && share > least && most != "low" && f.Kind == result.Straggler && (f.P > 0 || f.Plain) && level(f.Severity) > level("medium") {
 		f.Severity = "medium"
 	}
 	if level(f.Severity) < level(most) {

@@ -106,7 +106,8 @@ type Domain struct {
 	work [][]*approach // own work, [rank][step]; nil: no work in the step
 	more [][]float64   // [rank][step]: excess of own work over a typical peer's, as a share of the peer's work
 	// early holds, for each step in which most ranks are late together, the ranks that wait.
-	early map[int][]int32
+	early     map[int][]int32
+	hostTimes [][]int64 // see hostTime; nil: not computed yet
 }
 
 // Blame finds the late ranks at every collective and adds up their costs, domain by domain.

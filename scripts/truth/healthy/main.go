@@ -35,6 +35,7 @@ type source struct {
 	last  int    // last undisturbed step; -1: all steps are undisturbed
 	wide  int    // number of ranks; 0: the number in the capture
 	eager bool   // whether the devices always wait for the hosts
+	long  int    // least number of steps; 0: the number in the capture
 	loose loose  // delays of hosts that do not wait for devices or other hosts
 	note  string // part of the capture that is used, or the reason for which it is not used
 }
@@ -50,12 +51,12 @@ var sources = []source{
 	{name: "graph_work", last: 5, note: "the steps before rank 1 has more work"},
 	{name: "g_device_r1", last: 5, note: "the steps before rank 1's device is shared"},
 	{name: "sglang_plain", last: -1, note: "a real SGLang, all steps: hosts wait for each other in gloo"},
-	{name: "graphs", last: -1, eager: true, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
-	{name: "graphs", last: -1, eager: true, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
-	{name: "stacks", last: -1, eager: true, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
-	{name: "stacks", last: -1, eager: true, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
-	{name: "sglang_plain", last: -1, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
-	{name: "sglang_plain", last: -1, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
+	{name: "balanced", last: -1, eager: true, long: 12, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "balanced", last: -1, eager: true, long: 12, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
+	{name: "stacks", last: -1, eager: true, long: 12, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "stacks", last: -1, eager: true, long: 12, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
+	{name: "sglang_plain", last: -1, long: 12, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "sglang_plain", last: -1, long: 12, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
 }
 
 // uneven lists captures in which one rank was late for inherent reasons. Drawing assigns the lateness to a different
@@ -230,10 +231,14 @@ func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, ste
 	if err != nil {
 		return t, 0, 0, err
 	}
+	b := base{source: s, pool: retime.New(ts), long: ts}
+	if s.long > 0 {
+		b.long = retime.Lengthen(ts, s.long)
+	}
 	for n := range windows {
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
-		m := retime.New(ts)
-		m.Resample(random)
+		m := retime.New(b.long)
+		m.ResampleFrom(b.pool, random)
 		if s.loose.mean > 0 {
 			m.Loosen(random, int64(s.loose.mean*float64(m.Period())), s.loose.memory)
 		}
