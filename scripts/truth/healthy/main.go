@@ -83,7 +83,7 @@ const leastSteps = 5
 var verbose = flag.Bool("v", false, "show the findings in windows in which a delayed rank is not found")
 
 func main() {
-	windows := flag.Int("windows", 1000, "how many windows, of all sources together")
+	windows := flag.Int("windows", 1200, "how many windows, of all sources together")
 	seed := flag.Uint64("seed", 1, "of what is drawn")
 	only := flag.String("only", "", "draw from the captures whose name has this in it")
 	late := flag.Bool("uneven", false, "draw a tenth more, from captures in which a rank was late by nature; they count apart")
