@@ -86,17 +86,20 @@ const (
 )
 
 // weigh adjusts the severity of a finding to its worth. A bound cannot be reached, so its worth can only lower the
-// severity. The worth in a few steps can only lower it, too.
+// severity. A worth of nothing in a few steps can only lower it, too.
 func weigh(f *result.Finding) {
 	w := &f.Worth
 	most, least := "high", raiseShare
 	if f.Profilers {
 		least = markedShare
+		if why, _ := f.Title.Get("why").(fact.Fact); why.Key != "profilers_stacks" && why.Key != "profilers_vague" {
+			least = 1 // the cost of recording is known and explains the lateness
+		}
 	}
 	switch share := metric.Share(w.Gain(), w.Step); {
 	case w.Known && w.AtMost && w.Step > 0 && share < mediumShare:
 		most = "low"
-	case !w.Known || w.AtMost || w.Hidden || w.Step <= 0:
+	case !w.Known || w.AtMost || w.Hidden || !w.Sure() && w.Gain() > 0:
 		return
 	case share < mediumShare, w.Little():
 		most = "low"

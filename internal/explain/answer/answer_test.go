@@ -37,7 +37,7 @@ func TestOrderAndSeverity(t *testing.T) {
 	unsure.Worth.High = 10 * ms
 	hidden := late("hidden", "high", 6*ms, 0)
 	hidden.Worth.High, hidden.Worth.Last = 10*ms, 2*ms
-	few := late("few", "high", 6*ms, ms/20)
+	few := late("few", "high", 6*ms, 0)
 	few.Worth.Steps = 5
 	unknown := late("unknown", "medium", 6*ms, 0)
 	unknown.Worth = result.Worth{}

@@ -251,7 +251,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 			}
 		}
 	}
-	carried := run.cause == byHost && len(ranks) == 1 && d.carried(a, ranks[0], run.steps, int64(metric.Median(costs)))
+	carried := run.stays && run.cause == byHost && len(ranks) == 1 && len(all) > 2 && d.carried(a, ranks[0], run.steps, int64(metric.Median(costs)))
 	late := func(r, n int) bool {
 		ns := all[r].split[n][run.cause]
 		return all[r].yes[run.cause][n] && ns >= lowest && 2*ns >= latest[n] && (!run.recurring || worthNaming(a, all[r].split, []int{n}, run.cause)) &&

@@ -25,12 +25,12 @@ const (
 
 // steadyShifts shifts the clock of a rank if collectives on this rank end later or earlier than on the first rank, with
 // the same difference in every step. It reports whether it shifted any clock. It skips ranks on the same host as the
-// first rank, and ranks assumed to be on that host, since these share a clock.
+// first rank, since these share a clock.
 func (d *Domain) steadyShifts() bool {
-	moved, several := false, d.sameDevices()
+	moved := false
 	for i := 1; i < len(d.Ranks); i++ {
 		r := d.Ranks[i]
-		if host := r.Source.Host; host == d.Ranks[0].Source.Host && (host != "" || !several) {
+		if host := r.Source.Host; host != "" && host == d.Ranks[0].Source.Host {
 			continue
 		}
 		if s, ok := d.steadyShift(int32(i)); ok {
@@ -68,7 +68,8 @@ func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
 			byKind[kind] = append(byKind[kind], int64(metric.MedianInPlace(ends)))
 		}
 	}
-	var medians []int64 // medians of the kind with the most steps
+	start := metric.MedianInPlace(by[first.First]) // a clock difference exists in the first step, too; a slow link may not
+	var medians []int64                            // medians of the kind with the most steps
 	for _, kind := range []trace.StepKind{trace.Decode, trace.Denoising, trace.Prefill, trace.Mixed, trace.OtherStep} {
 		if len(byKind[kind]) > len(medians) {
 			medians = byKind[kind]
@@ -81,6 +82,9 @@ func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
 	slices.Sort(medians)
 	off := medians[len(medians)/2]
 	near := max(1000, abs(off)/4)
+	if len(by[first.First]) >= steadyPairs && 4*max(start, -start) < float64(abs(off)) {
+		return clock.Shift{}, false
+	}
 	if abs(off) < steadyLeast || abs(off) > steadyMost || off-medians[0] > near || medians[len(medians)-1]-off > near {
 		return clock.Shift{}, false
 	}
