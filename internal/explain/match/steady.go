@@ -68,8 +68,7 @@ func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
 			byKind[kind] = append(byKind[kind], int64(metric.MedianInPlace(ends)))
 		}
 	}
-	start := metric.MedianInPlace(by[first.First]) // a clock difference exists in the first step, too; a slow link may not
-	var medians []int64                            // medians of the kind with the most steps
+	var medians []int64 // medians of the kind with the most steps
 	for _, kind := range []trace.StepKind{trace.Decode, trace.Denoising, trace.Prefill, trace.Mixed, trace.OtherStep} {
 		if len(byKind[kind]) > len(medians) {
 			medians = byKind[kind]
@@ -82,8 +81,11 @@ func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
 	slices.Sort(medians)
 	off := medians[len(medians)/2]
 	near := max(1000, abs(off)/4)
-	if len(by[first.First]) >= steadyPairs && 4*max(start, -start) < float64(abs(off)) {
-		return clock.Shift{}, false
+	// A clock difference exists in the first step, too. Large transfers of prefill end unevenly, so only decode counts.
+	if ends := by[first.First]; len(ends) >= steadyPairs && first.Steps[0].Info.Kind == trace.Decode {
+		if start := metric.MedianInPlace(ends); 4*max(start, -start) < float64(abs(off)) {
+			return clock.Shift{}, false
+		}
 	}
 	if abs(off) < steadyLeast || abs(off) > steadyMost || off-medians[0] > near || medians[len(medians)-1]-off > near {
 		return clock.Shift{}, false
