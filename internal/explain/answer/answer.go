@@ -82,14 +82,14 @@ const (
 )
 
 // weigh adjusts the severity of a finding to its worth. A bound cannot be reached, so its worth can only lower the
-// severity. If there are too few steps, weigh leaves the severity unchanged.
+// severity. A worth of nothing in a few steps can only lower it, too.
 func weigh(f *result.Finding) {
 	w := &f.Worth
 	most := "high"
 	switch share := metric.Share(w.Gain(), w.Step); {
 	case w.Known && w.AtMost && w.Step > 0 && share < mediumShare:
 		most = "low"
-	case !w.Sure():
+	case !w.Known || w.AtMost || w.Hidden || !w.Sure() && w.Gain() > 0:
 		return
 	case share < mediumShare, w.Little():
 		most = "low"
@@ -97,7 +97,8 @@ func weigh(f *result.Finding) {
 		most = "low"
 	case share < highShare, share < hostShare && f.Kind == result.Straggler && f.Cause == result.CauseHost:
 		most = "medium"
-	case share > raiseShare && f.Kind == result.Straggler && !f.Profilers && (f.P > 0 || f.Plain) && level(f.Severity) > level("medium"):
+	}
+	if share := metric.Share(w.Gain(), w.Step); w.Sure() && share > raiseShare && most != "low" && f.Kind == result.Straggler && !f.Profilers && (f.P > 0 || f.Plain) && level(f.Severity) > level("medium") {
 		f.Severity = "medium"
 	}
 	if level(f.Severity) < level(most) {
@@ -212,7 +213,7 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 		return fact.Of("verdict_one", "what", title, "doubt", doubt)
 	}
 	effect := fact.Of("verdict_little", "which", rep.Which(f), "cost", f.CostNSPerStep)
-	if !w.Little() {
+	if !w.Little() && w.Without < w.Step {
 		var tokens fact.Fact
 		if w.Tokens > 0 {
 			tokens = fact.Of("worth_tokens", "is", w.Tokens, "without", w.WithoutTokens)

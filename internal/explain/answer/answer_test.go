@@ -37,7 +37,7 @@ func TestOrderAndSeverity(t *testing.T) {
 	unsure.Worth.High = 10 * ms
 	hidden := late("hidden", "high", 6*ms, 0)
 	hidden.Worth.High, hidden.Worth.Last = 10*ms, 2*ms
-	few := late("few", "high", 6*ms, ms/20)
+	few := late("few", "high", 6*ms, 0)
 	few.Worth.Steps = 5
 	unknown := late("unknown", "medium", 6*ms, 0)
 	unknown.Worth = result.Worth{}
@@ -53,7 +53,7 @@ func TestOrderAndSeverity(t *testing.T) {
 		{"worth little", with(late("a", "high", 6*ms, ms/5), late("b", "high", 6*ms, ms/20)), "medium a, low b"},
 		{"worth possibly zero", with(unsure), "low unsure"},
 		{"worth zero while other ranks hide it", with(hidden), "high hidden"},
-		{"too few steps for a worth", with(few), "high few"},
+		{"a worth nothing in a few steps", with(few), "low few"},
 		{"an unknown worth changes nothing", with(unknown), "medium unknown"},
 		{"worth raises severity", with(tested(late("a", "low", 6*ms, ms))), "medium a"},
 		{"worth does not raise the severity of an untested finding", with(late("a", "low", 6*ms, 5*ms)), "low a"},
@@ -71,9 +71,12 @@ func TestOrderAndSeverity(t *testing.T) {
 	}
 }
 
-func tested(f result.Finding) result.Finding   { f.P = 0.01; return f }
-func profiled(f result.Finding) result.Finding { f.Profilers = true; return f }
-func inTurns(f result.Finding) result.Finding  { f.Turns = true; return f }
+func tested(f result.Finding) result.Finding { f.P = 0.01; return f }
+func profiled(f result.Finding) result.Finding {
+	f.Profilers, f.Title = true, fact.Of("profilers", "what", f.Title, "why", fact.Of("profilers_stacks"))
+	return f
+}
+func inTurns(f result.Finding) result.Finding { f.Turns = true; return f }
 
 func TestVerdict(t *testing.T) {
 	doubted := late("a", "high", 2*ms, ms)

@@ -242,7 +242,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 			}
 		}
 	}
-	least := int64(run.least() * metric.MedianInPlace(costs))
+	lowest := int64(run.least() * metric.MedianInPlace(costs))
 	latest := make([]int64, end) // per step, the cost of the rank that costs most
 	for _, n := range steps {
 		for r := range all {
@@ -251,9 +251,11 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 			}
 		}
 	}
+	carried := run.stays && run.cause == byHost && len(ranks) == 1 && len(all) > 2 && d.carried(a, ranks[0], run.steps, int64(metric.Median(costs)))
 	late := func(r, n int) bool {
 		ns := all[r].split[n][run.cause]
-		return all[r].yes[run.cause][n] && ns >= least && 2*ns >= latest[n] && (!run.recurring || worthNaming(a, all[r].split, []int{n}, run.cause))
+		return all[r].yes[run.cause][n] && ns >= lowest && 2*ns >= latest[n] && (!run.recurring || worthNaming(a, all[r].split, []int{n}, run.cause)) &&
+			(!carried || d.ownTime(r, n) > lateLimit(a, n))
 	}
 	no := -1
 	if run.recurring {
@@ -294,9 +296,13 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	if len(ranks) >= len(all) {
 		return 0
 	}
-	length := blockLength(len(steps))
+	least, length := 1, blockLength(len(steps))
+	if carried {
+		least = d.hostMemory(a, ranks, steps)
+		length = max(length, least)
+	}
 	if !tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) && (run.stays || alone(lateIn)) {
-		length = 1 // intermittent lateness does not last into the next step
+		length = least // intermittent lateness does not last into the next step
 	}
 	if tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) || others >= own {
 		return labelled(len(all), len(ranks), steps, length, no, scoreOf).atLeast(found)

@@ -112,7 +112,8 @@ type Domain struct {
 	// other holds, [rank][step], the excess of generated kernels in a slower configuration, as such a share.
 	other [][]float64
 	// early holds, for each step in which most ranks are late together, the ranks that wait.
-	early map[int][]int32
+	early     map[int][]int32
+	hostTimes [][]int64 // see hostTime; nil: not computed yet
 }
 
 // Blame finds the late ranks at every collective and adds up their costs, domain by domain.

@@ -66,7 +66,10 @@ type Graph struct {
 	begins     map[int]bool    // first steps of stretches, except the first stretch
 	runs       sync.Pool       // *[]int64: times of the nodes, reused by calls of Run
 	to         []int32         // step to which each node counts; see towards
+	place      []int32         // number of collectives before each node in its step; see passed
+	last       places[int32]   // number of collectives of each rank and step
 	sums       places[tallies] // totals by rank and step, computed on first use
+	placed     places[tallies] // the same, with work divided by place
 	tallied    sync.Once
 }
 

@@ -56,11 +56,13 @@ type tally struct {
 	grids int64 // hash of the grids, equal for the same grids with the same frequencies
 }
 
-// tallied is the key of a tally: a kind of node and the name of a kernel. It is a single number so that frequent
-// lookups are fast.
+// tallied is the key of a tally: a kind of node, the name of a kernel, and the number of collectives before it in the
+// step. It is a single number so that frequent lookups are fast.
 type tallied int64
 
-func talliedOf(what What, name int32) tallied { return tallied(name)<<8 | tallied(what) }
+func talliedOf(what What, name, place int32) tallied {
+	return tallied(place)<<40 | tallied(uint32(name))<<8 | tallied(what)
+}
 
 func (t tallied) what() What  { return What(t) }
 func (t tallied) name() int32 { return int32(t >> 8) }
@@ -103,6 +105,23 @@ func (g *Graph) towards() []int32 {
 	return out
 }
 
+// passed returns, for each node of a device, the number of collectives of several ranks before it in its step. last
+// holds that number for each rank at the end of each step.
+func (g *Graph) passed() (out []int32, last places[int32]) {
+	out, last = make([]int32, len(g.nodes)), newPlaces[int32](len(g.domain.Ranks))
+	for i := range g.nodes {
+		n, step := &g.nodes[i], int(g.to[i])
+		if step < 0 || n.what != Work && n.what != Leave {
+			continue
+		}
+		out[i] = last.at(int(n.rank), step)
+		if n.what == Leave {
+			last.set(int(n.rank), step, out[i]+1)
+		}
+	}
+	return out, last
+}
+
 // host reports whether n is a moment of a host thread.
 func (n *node) host() bool { return n.what == Host || n.what == Return }
 
@@ -110,16 +129,20 @@ func (n *node) host() bool { return n.what == Host || n.what == Return }
 // schedulers do not do the same work in the same order on each rank.
 const between = -2
 
-// talliedAs returns the key of the tally to which a node adds.
-func (g *Graph) talliedAs(names *prep.Names, i int32, n *node) tallied {
-	if n.host() && n.step != g.to[i] {
-		return talliedOf(Host, between)
+// talliedAs returns the key of the tally to which a node adds. place holds the place of each node in its step; nil: the
+// place does not matter.
+func (g *Graph) talliedAs(names *prep.Names, i int32, n *node, place []int32) tallied {
+	switch {
+	case n.host() && n.step != g.to[i]:
+		return talliedOf(Host, between, 0)
+	case n.what == Work && place != nil:
+		return talliedOf(Work, nameOf(names, n.key), place[i])
 	}
-	return talliedOf(n.what, nameOf(names, n.key))
+	return talliedOf(n.what, nameOf(names, n.key), 0)
 }
 
 // tallies adds up the times of nodes by rank, by the step to which each node counts, and by key. Gaps are included.
-func (g *Graph) tallies(names *prep.Names) places[tallies] {
+func (g *Graph) tallies(names *prep.Names, place []int32) places[tallies] {
 	out := newPlaces[tallies](len(g.domain.Ranks))
 	for i := range g.nodes {
 		n, step := &g.nodes[i], int(g.to[i])
@@ -131,7 +154,7 @@ func (g *Graph) tallies(names *prep.Names) places[tallies] {
 			of = tallies{}
 			out.set(int(n.rank), step, of)
 		}
-		k := g.talliedAs(names, int32(i), n)
+		k := g.talliedAs(names, int32(i), n, place)
 		t := of[k]
 		if t == nil {
 			t = &tally{}
@@ -153,17 +176,24 @@ func nameOf(names *prep.Names, key int32) int32 {
 
 // As returns the change that makes b.Ranks in b.Steps like the other ranks. If b.Like is set, the change makes them
 // like other steps of the same ranks. It compares the total of each kernel name with the median of the totals of those
-// ranks or steps. ok is false if there are no such ranks or steps.
+// ranks or steps. For more work than other ranks have, it compares the totals between two collectives, if all these
+// ranks have the same number of collectives in the steps: otherwise a part of the work would remain in its place and
+// other work would become shorter instead. ok is false if there are no such ranks or steps.
 func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	g.tallied.Do(func() {
 		g.to = g.towards()
-		g.sums = g.tallies(names)
+		g.place, g.last = g.passed()
+		g.sums, g.placed = g.tallies(names, nil), g.tallies(names, g.place)
 	})
+	sums, place := g.sums, []int32(nil)
+	if b.Why == ByWork && b.Like == nil && g.sameLast(b.Steps) {
+		sums, place = g.placed, g.place
+	}
 	factors := newPlaces[map[tallied]float64](len(g.domain.Ranks))
 	parallel.Each(len(b.Ranks), func(i int) {
 		rank := b.Ranks[i]
 		for _, step := range b.Steps {
-			if own, others := g.sums.at(rank, step), g.others(b, rank, step); own != nil && len(others) > 0 {
+			if own, others := sums.at(rank, step), g.others(sums, b, rank, step); own != nil && len(others) > 0 {
 				factors.set(rank, step, factorsOf(own, others, b.Why, names))
 			}
 		}
@@ -171,7 +201,7 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	ok = slices.ContainsFunc(factors, func(of []map[tallied]float64) bool { return of != nil })
 	return g.scale(func(i int32, n *node) float64 {
 		if of := factors.at(int(n.rank), int(g.to[i])); of != nil {
-			if f, known := of[g.talliedAs(names, i, n)]; known {
+			if f, known := of[g.talliedAs(names, i, n, place)]; known {
 				return f
 			}
 		}
@@ -179,10 +209,22 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	}), ok
 }
 
+// sameLast reports whether all ranks have the same number of collectives in each of these steps.
+func (g *Graph) sameLast(steps []int) bool {
+	for _, s := range steps {
+		for r := range g.domain.Ranks {
+			if g.last.at(r, s) != g.last.at(0, s) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // others returns the tallies with which the tallies of a rank in a step are compared.
-func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
+func (g *Graph) others(sums places[tallies], b Blame, rank, step int) (out []tallies) {
 	for _, s := range b.Like {
-		if t := g.sums.at(rank, s); t != nil {
+		if t := sums.at(rank, s); t != nil {
 			out = append(out, t)
 		}
 	}
@@ -190,7 +232,7 @@ func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
 		return out
 	}
 	for r := range g.domain.Ranks {
-		if t := g.sums.at(r, step); t != nil && !slices.Contains(b.Ranks, r) {
+		if t := sums.at(r, step); t != nil && !slices.Contains(b.Ranks, r) {
 			out = append(out, t)
 		}
 	}

@@ -141,6 +141,8 @@ var wordings = map[string]string{
 	"worth":                "fixing it: {step→without:ns} {which} ({low:ns} to {high:ns}){tokens}{rest}{last}",
 	"worth_bounds":         "with the fix {which} takes {low:ns} to {high:ns} (90 % confidence){tokens}{rest}{last}",
 	"worth_little":         "fixing it: {step→without:ns} {which} ({low:ns} to {high:ns}), perhaps no gain{last}",
+	"worth_nothing":        "worth nothing: fixing it would not shorten {which}{last}",
+	"worth_hidden_all":     "worth nothing in this window: fixing it would not shorten {which}; recording slows hosts, which may hide more of the {cost:ns} that it costs otherwise",
 	"worth_hidden":         "fixing it: {step→without:ns} {which} in this window; recording slows hosts, which may hide more of the {cost:ns} that it costs otherwise",
 	"worth_most":           "at best {step→without:ns} {which}, if this wait vanished completely{last}",
 	"worth_none":           "{which} would still take {step:ns} if this wait vanished completely{last}",

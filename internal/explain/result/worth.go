@@ -25,7 +25,8 @@ type Worth struct {
 	// Several means that the finding also covers steps of other kinds.
 	Several bool `json:"several_kinds"`
 	// Step is the median length of these steps. Without is Step minus the pseudo-median of the gains (see
-	// metric.PseudoMedian). Low and High bound Without by the 90 % confidence interval of the pseudo-median.
+	// metric.PseudoMedian). Low and High bound Without by the 90 % confidence interval of the pseudo-median. For
+	// findings, none of them exceeds Step, because a fix is not worth a loss.
 	Step    int64 `json:"step_ns"`
 	Without int64 `json:"without_ns"`
 	Low     int64 `json:"without_low_ns"`
@@ -132,6 +133,12 @@ const sureSteps = 6
 // Sure reports whether there are enough steps to state a worth, and the worth is not hidden.
 func (w *Worth) Sure() bool {
 	return w.Known && !w.AtMost && !w.Hidden && w.Step > 0 && w.Steps >= sureSteps
+}
+
+// NoLoss limits predicted lengths to the recorded length.
+func (w *Worth) NoLoss() {
+	w.Without, w.Low, w.High = min(w.Without, w.Step), min(w.Low, w.Step), min(w.High, w.Step)
+	w.WithoutTokens = max(w.WithoutTokens, w.Tokens)
 }
 
 // Which describes the steps to which a finding's worth refers: all steps of a kind, or only the steps of the finding.

@@ -296,6 +296,7 @@ func (w *Window) worthFrom(rep *result.Report, f *result.Finding, t *taken, was,
 	x := &f.Worth
 	hidden, _, _ := metric.PseudoMedian(last, level)
 	x.Several, x.AtMost, x.Last = several, t.atMost, int64(hidden)
+	x.NoLoss()
 	x.Hidden = !t.atMost && slowed(rep, f) && (x.Little() || float64(x.Gain()) < hiddenShare*float64(x.Step))
 	x.Says = says(rep, f)
 }
@@ -349,12 +350,16 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 		rest = fact.Of("worth_rest", "cost", f.CostNSPerStep)
 	}
 	switch {
+	case x.Hidden && x.Without >= x.Step:
+		return fact.Of("worth_hidden_all", "which", which, "cost", f.CostNSPerStep)
 	case x.Hidden:
 		return fact.Of("worth_hidden", "which", which, "step", x.Step, "without", x.Without, "cost", f.CostNSPerStep)
 	case x.AtMost && x.Without >= x.Step:
 		return fact.Of("worth_none", "which", which, "step", x.Step, "last", last)
 	case x.AtMost:
 		return fact.Of("worth_most", "which", which, "step", x.Step, "without", x.Without, "last", last)
+	case x.Without >= x.Step:
+		return fact.Of("worth_nothing", "which", which, "last", last)
 	case x.High >= x.Step:
 		return fact.Of("worth_little", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
 	}

@@ -1,6 +1,10 @@
 package retime
 
-import "slices"
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
 
 // Pause pauses the launching thread of a rank at the beginning of a step.
 func (m *Model) Pause(rank, step int, ns int64) {
@@ -48,6 +52,22 @@ func (m *Model) PauseAt(rank int, at, ns int64) {
 		}
 	}
 	panic("retime: the thread has ended by then")
+}
+
+// Loosen uncouples the hosts: no host waits for a device or for another host any longer, so ranks meet only in
+// collectives of devices. In addition, each host is delayed at the beginning of each step, at random. The delays of a
+// host follow a random walk around their mean: each keeps the share memory of the previous deviation.
+func (m *Model) Loosen(random *rand.Rand, mean int64, memory float64) {
+	for _, p := range m.Moments {
+		p.forOp, p.forHost, p.late = nil, nil, 0
+	}
+	for rank := range m.ranks {
+		off := random.NormFloat64()
+		for step := range m.Steps {
+			m.Pause(rank, step, max(0, mean+int64(off*float64(mean))))
+			off = memory*off + math.Sqrt(1-memory*memory)*random.NormFloat64()
+		}
+	}
 }
 
 // Stretch scales the durations of the chosen ops. It skips collectives of several ranks.

@@ -16,10 +16,14 @@ import (
 //
 // Traces do not show communication between hosts. If nothing else synchronises the hosts from step to step, they drift
 // apart more than on the real machine.
-func (m *Model) Resample(random *rand.Rand) {
-	m.resampleHosts(random)
-	m.resampleDevices(random)
-	m.resampleMeets(random)
+func (m *Model) Resample(random *rand.Rand) { m.ResampleFrom(m, random) }
+
+// ResampleFrom is like Resample, but draws from the times of another model, such as the model of the capture that
+// Lengthen lengthened.
+func (m *Model) ResampleFrom(pool *Model, random *rand.Rand) {
+	m.resampleHosts(pool, random)
+	m.resampleDevices(pool, random)
+	m.resampleMeets(pool, random)
 }
 
 // like groups the samples from which times are drawn, by similarity.
@@ -53,55 +57,71 @@ func (m *Model) stepLike(step int) string {
 	return fmt.Sprintf("%v %v ", m.Kinds[step], step == 0 || m.Kinds[step-1] != m.Kinds[step])
 }
 
-// resampleHosts draws the host times, from the start of each step to the start of the next step.
-func (m *Model) resampleHosts(random *rand.Rand) {
-	type need struct{ gap, late, lag int64 }
-	blocks, single := newLike[[]need](), newLike[need]()
-	var parts [][]*Moment
-	var keys []string
+// need holds the times between a moment of a host and the moments for which it waits.
+type need struct{ gap, late, lag int64 }
+
+// hostPart holds the moments of a thread from the start of a step to the start of the next step.
+type hostPart struct {
+	moments []*Moment
+	places  []string // for each moment: name and position in the step
+	key     string   // names of all moments
+}
+
+func (m *Model) hostParts() (parts []hostPart) {
+	var lists [][]*Moment
 	for _, threads := range m.threads {
 		for _, track := range sorted(threads) {
 			var part []*Moment
 			for _, p := range threads[track] {
 				if p.prev != nil && p.prev.Name == StepBegins {
-					parts, part = append(parts, part), nil
+					lists, part = append(lists, part), nil
 				}
 				part = append(part, p)
 			}
-			parts = append(parts, part)
+			lists = append(lists, part)
 		}
 	}
-	places := make([][]string, len(parts)) // for each moment: name and position in the step
-	for i, part := range parts {
-		part = slices.DeleteFunc(part, func(p *Moment) bool { return p.prev == nil })
+	for _, list := range lists {
+		part := hostPart{moments: slices.DeleteFunc(list, func(p *Moment) bool { return p.prev == nil })}
 		var key strings.Builder
-		needs := make([]need, len(part))
 		count := map[string]int{}
-		for k, p := range part {
-			name := m.stepLike(part[0].prev.Step) + p.prev.Name + " " + p.Name
+		for _, p := range part.moments {
+			name := m.stepLike(part.moments[0].prev.Step) + p.prev.Name + " " + p.Name
 			key.WriteString(name + "\n")
 			count[name]++
-			places[i] = append(places[i], fmt.Sprint(name, count[name]))
-			needs[k] = need{p.Gap, p.late, p.lag}
-			single.add(places[i][k], p.Rank, needs[k])
+			part.places = append(part.places, fmt.Sprint(name, count[name]))
 		}
-		parts[i], keys = part, append(keys, key.String())
-		if len(part) > 0 {
-			blocks.add(key.String(), part[0].Rank, needs)
+		part.key = key.String()
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// resampleHosts draws the host times, from the start of each step to the start of the next step.
+func (m *Model) resampleHosts(pool *Model, random *rand.Rand) {
+	blocks, single := newLike[[]need](), newLike[need]()
+	for _, part := range pool.hostParts() {
+		needs := make([]need, len(part.moments))
+		for k, p := range part.moments {
+			needs[k] = need{p.Gap, p.late, p.lag}
+			single.add(part.places[k], p.Rank, needs[k])
+		}
+		if len(needs) > 0 {
+			blocks.add(part.key, part.moments[0].Rank, needs)
 		}
 	}
-	for i, part := range parts {
-		whole := blocks.everywhere(keys[i], len(m.ranks))
+	for _, part := range m.hostParts() {
+		whole := blocks.everywhere(part.key, len(m.ranks))
 		var from []need
 		if whole {
-			from = blocks.draw(keys[i], random)
+			from = blocks.draw(part.key, random)
 		}
-		for k, p := range part {
+		for k, p := range part.moments {
 			n := need{p.Gap, p.late, p.lag}
 			if whole {
 				n = from[k]
-			} else if single.everywhere(places[i][k], len(m.ranks)) {
-				n = single.draw(places[i][k], random)
+			} else if single.everywhere(part.places[k], len(m.ranks)) {
+				n = single.draw(part.places[k], random)
 			}
 			p.Gap, p.late, p.lag = n.gap, n.late, n.lag
 		}
@@ -109,78 +129,83 @@ func (m *Model) resampleHosts(random *rand.Rand) {
 }
 
 // resampleDevices draws the durations of ops, and the delays of ops after the moments for which they wait.
-func (m *Model) resampleDevices(random *rand.Rand) {
+func (m *Model) resampleDevices(pool *Model, random *rand.Rand) {
 	type took struct{ dur, late, gap, wait, lag int64 }
-	of := func(o *Op) took { return took{o.Dur, o.Late, o.gap, o.wait, o.lag} }
 	steps, single := newLike[[]took](), newLike[took]()
-	parts := map[[2]int][]*Op{}
-	for _, o := range m.Ops {
-		parts[[2]int{o.Rank, o.Step}] = append(parts[[2]int{o.Rank, o.Step}], o)
-	}
-	kind := func(o *Op) string {
-		return fmt.Sprintf("%s %s %v %v %v %v", m.stepLike(o.Step), o.Name, o.trace.Grid, o.InGraph, o.Meet != nil, o.prev != nil && o.prev.call == o.call)
-	}
-	keyOf := func(part []*Op) string {
-		var key strings.Builder
-		for _, o := range part {
-			key.WriteString(kind(o) + "\n")
-		}
-		return key.String()
-	}
-	// Visit the parts in a fixed order, so that the seed determines the window.
-	each := func(visit func(rank int, part []*Op)) {
-		for rank := range m.ranks {
-			for step := -1; step < m.Steps; step++ {
-				visit(rank, parts[[2]int{rank, step}])
-			}
-		}
-	}
-	each(func(rank int, part []*Op) {
+	pool.eachPart(func(rank int, part []*Op) {
 		all := make([]took, len(part))
 		for k, o := range part {
-			all[k] = of(o)
-			single.add(kind(o), rank, all[k])
+			all[k] = took{o.Dur, o.Late, o.gap, o.wait, o.lag}
+			single.add(pool.opLike(o), rank, all[k])
 		}
-		steps.add(keyOf(part), rank, all)
+		steps.add(pool.partLike(part), rank, all)
 	})
-	each(func(_ int, part []*Op) {
-		key := keyOf(part)
+	m.eachPart(func(_ int, part []*Op) {
+		key := m.partLike(part)
 		whole := steps.everywhere(key, len(m.ranks))
 		var from []took
 		if whole {
 			from = steps.draw(key, random)
 		}
 		for k, o := range part {
-			t := of(o)
+			t := took{o.Dur, o.Late, o.gap, o.wait, o.lag}
 			if whole {
 				t = from[k]
-			} else if single.everywhere(kind(o), len(m.ranks)) {
-				t = single.draw(kind(o), random)
+			} else if single.everywhere(m.opLike(o), len(m.ranks)) {
+				t = single.draw(m.opLike(o), random)
 			}
 			o.Dur, o.Late, o.gap, o.wait, o.lag = t.dur, t.late, t.gap, t.wait, t.lag
 		}
 	})
 }
 
+// eachPart visits the ops of each rank and step in a fixed order, so that the seed determines the window.
+func (m *Model) eachPart(visit func(rank int, part []*Op)) {
+	parts := map[[2]int][]*Op{}
+	for _, o := range m.Ops {
+		parts[[2]int{o.Rank, o.Step}] = append(parts[[2]int{o.Rank, o.Step}], o)
+	}
+	for rank := range m.ranks {
+		for step := -1; step < m.Steps; step++ {
+			visit(rank, parts[[2]int{rank, step}])
+		}
+	}
+}
+
+func (m *Model) opLike(o *Op) string {
+	return fmt.Sprintf("%s %s %v %v %v %v", m.stepLike(o.Step), o.Name, o.trace.Grid, o.InGraph, o.Meet != nil, o.prev != nil && o.prev.call == o.call)
+}
+
+func (m *Model) partLike(part []*Op) string {
+	var key strings.Builder
+	for _, o := range part {
+		key.WriteString(m.opLike(o) + "\n")
+	}
+	return key.String()
+}
+
 // resampleMeets draws transfer times, and the delays with which some ranks leave a collective later than others.
-func (m *Model) resampleMeets(random *rand.Rand) {
+func (m *Model) resampleMeets(pool *Model, random *rand.Rand) {
 	type took struct {
 		transfer int64
 		tails    []int64
 	}
 	all := newLike[took]()
-	key := func(x *Meet) string {
+	key := func(m *Model, x *Meet) string {
 		return fmt.Sprintf("%s %s %v %d", m.stepLike(x.Step), x.Op, x.Of[0].trace.Grid, len(x.Of))
 	}
-	for _, x := range m.Meets {
+	for _, x := range pool.Meets {
 		t := took{transfer: x.Transfer}
 		for _, o := range x.Of {
 			t.tails = append(t.tails, o.tail)
 		}
-		all.add(key(x), 0, t)
+		all.add(key(pool, x), 0, t)
 	}
 	for _, x := range m.Meets {
-		t := all.draw(key(x), random)
+		if len(all.of[key(m, x)]) == 0 {
+			continue
+		}
+		t := all.draw(key(m, x), random)
 		x.Transfer = t.transfer
 		order := random.Perm(len(x.Of))
 		for k, o := range x.Of {

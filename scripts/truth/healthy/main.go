@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -34,8 +35,14 @@ type source struct {
 	last  int    // last undisturbed step; -1: all steps are undisturbed
 	wide  int    // number of ranks; 0: the number in the capture
 	eager bool   // whether the devices always wait for the hosts
+	long  int    // least number of steps; 0: the number in the capture
+	loose loose  // delays of hosts that do not wait for devices or other hosts
 	note  string // part of the capture that is used, or the reason for which it is not used
 }
+
+// loose holds the mean delay of a host per step, as a share of a step, and the share of a deviation from the mean that
+// lasts into the next step.
+type loose struct{ mean, memory float64 }
 
 var sources = []source{
 	{name: "graphs", last: -1, note: "all steps"},
@@ -44,6 +51,12 @@ var sources = []source{
 	{name: "graph_work", last: 5, note: "the steps before rank 1 has more work"},
 	{name: "g_device_r1", last: 5, note: "the steps before rank 1's device is shared"},
 	{name: "sglang_plain", last: -1, note: "a real SGLang, all steps: hosts wait for each other in gloo"},
+	{name: "balanced", last: -1, eager: true, long: 12, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "balanced", last: -1, eager: true, long: 12, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
+	{name: "stacks", last: -1, eager: true, long: 12, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "stacks", last: -1, eager: true, long: 12, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
+	{name: "sglang_plain", last: -1, long: 12, loose: loose{0.1, 0}, note: "hosts loosely coupled, delays of 10 ± 10 % of a step"},
+	{name: "sglang_plain", last: -1, long: 12, loose: loose{0.1, 0.8}, note: "hosts loosely coupled, the delays a slow random walk"},
 }
 
 // uneven lists captures in which one rank was late for inherent reasons. Drawing assigns the lateness to a different
@@ -67,12 +80,16 @@ var unfit = []source{
 // leastSteps is the minimum number of steps in a window that is shorter than its capture.
 const leastSteps = 5
 
+var verbose = flag.Bool("v", false, "show the findings in windows in which a delayed rank is not found")
+
 func main() {
-	windows := flag.Int("windows", 1000, "how many windows, of all sources together")
+	windows := flag.Int("windows", 1200, "how many windows, of all sources together")
 	seed := flag.Uint64("seed", 1, "of what is drawn")
 	only := flag.String("only", "", "draw from the captures whose name has this in it")
 	late := flag.Bool("uneven", false, "draw a tenth more, from captures in which a rank was late by nature; they count apart")
-	power := flag.Int("power", 0, "how many windows to draw for each cause and size of a delay that one rank has, of all sources together")
+	power := flag.Int("power", 0, "how many windows to draw for each base, cause and size of a delay that one rank has")
+	steps := flag.Int("steps", 12, "how many steps these windows have")
+	sizes := flag.String("sizes", "0.1,0.2", "the sizes of the delays, as shares of a step, separated by commas")
 	examples := flag.Int("examples", 3, "false findings to show of each capture")
 	flag.Parse()
 	log.SetFlags(0)
@@ -108,7 +125,7 @@ func main() {
 	}
 	if *power > 0 {
 		fmt.Println()
-		if err := showPower(*power, *only, *seed); err != nil {
+		if err := showPower(*power, *steps, sharesIn(*sizes), *only, *seed); err != nil {
 			log.Fatal("healthy: ", err)
 		}
 	}
@@ -116,6 +133,18 @@ func main() {
 		fmt.Println("\na rank is blamed in more than 5 % of the healthy windows: too many")
 		os.Exit(1)
 	}
+}
+
+// sharesIn returns the numbers of a list separated by commas.
+func sharesIn(list string) (out []float64) {
+	for text := range strings.SplitSeq(list, ",") {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			log.Fatalf("healthy: -sizes %s: %v", list, err)
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // rows is a Markdown table.
@@ -202,10 +231,17 @@ func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, ste
 	if err != nil {
 		return t, 0, 0, err
 	}
+	b := base{source: s, pool: retime.New(ts), long: ts}
+	if s.long > 0 {
+		b.long = retime.Lengthen(ts, s.long)
+	}
 	for n := range windows {
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
-		m := retime.New(ts)
-		m.Resample(random)
+		m := retime.New(b.long)
+		m.ResampleFrom(b.pool, random)
+		if s.loose.mean > 0 {
+			m.Loosen(random, int64(s.loose.mean*float64(m.Period())), s.loose.memory)
+		}
 		steps = m.Steps
 		window, err := m.Run()
 		if err != nil {

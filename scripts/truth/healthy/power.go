@@ -1,22 +1,30 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sizes are the delays that are added to each step. They are fractions of the capture's median step.
-var sizes = []float64{0.02, 0.05, 0.075, 0.10, 0.20, 0.40}
-
-// clear is the minimum delay for which the confusion matrix counts the cause that the analysis names.
-const clear = 0.10
+// bases are the captures from whose steps windows with a delayed rank are built.
+var bases = []source{
+	{name: "graphs", last: -1},
+	{name: "graph_work", last: 5},
+	{name: "sglang_plain", last: -1},
+	{name: "balanced", last: -1},
+}
 
 // causes lists the methods of delaying one rank.
 var causes = []struct {
@@ -66,102 +74,184 @@ func computing(m *retime.Model, rank, step int) (out []*retime.Op) {
 	return out
 }
 
-const (
-	nothing   = "nothing"
-	heldBack  = "held back"
-	turns     = "imbalance"
-	otherRank = "another rank"
-)
+// verdict is the verdict of an analysis on a window with a delayed rank.
+type verdict struct {
+	said  string // "" if the first finding that is not "info" is right; otherwise what is said instead
+	known bool   // whether this finding has a worth
+	off   float64
+}
 
-// named lists the possible verdicts on a window with a delayed rank.
-var named = []string{result.CauseHost, result.CauseDevice, result.CauseWork, result.CauseCommunication, result.CauseUnknown, otherRank, turns, heldBack, nothing}
-
-// showPower delays one rank of healthy windows, for each cause and size. It shows how often the analysis finds the
-// delayed rank and which cause the analysis names.
-func showPower(windows int, only string, seed uint64) error {
-	// Exclude captures whose devices always wait for hosts, because in such captures no rank waits for a slower device.
-	from := slices.DeleteFunc(there(sources, only), func(s source) bool { return s.eager })
-	var read [][]*trace.Trace
-	for _, s := range from {
+// showPower builds windows from the steps of each base, with and without a delayed rank, and shows how often the
+// analysis blames a rank without a cause, how often it finds the delayed rank and its cause, and by how much the
+// predicted step without the cause differs from the step of the same window without the delay.
+func showPower(windows, steps int, sizes []float64, only string, seed uint64) error {
+	w := &rows{}
+	w.row("base", "ranks", "steps", "cause", "size", "windows", "found (95 %)", "otherwise", "worth off, median", "p90")
+	for _, s := range there(bases, only) {
 		ts, err := s.read()
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		read = append(read, ts)
-	}
-	power, confusion := &rows{}, &rows{}
-	head := []string{"cause"}
-	for _, size := range sizes {
-		head = append(head, percent(size))
-	}
-	power.row(append(head, "how")...)
-	confusion.row(append([]string{"cause"}, named...)...)
-	for _, c := range causes {
-		found, said := []string{c.name}, map[string]int{}
-		for _, size := range sizes {
-			hits := 0
-			for n := range windows {
-				ts := read[n%len(read)]
-				random := rand.New(rand.NewPCG(seed, uint64(n)))
-				m := retime.New(ts)
-				m.Resample(random)
-				rank, ns := random.IntN(len(ts)), int64(size*float64(m.Period()))
-				for step := 1 + random.IntN(max(1, m.Steps/4)); step < m.Steps; step++ {
-					c.delay(m, rank, step, ns)
-				}
-				window, err := m.Run()
-				if err != nil {
-					return err
-				}
-				what, ok, err := verdict(window, rank)
-				if err != nil {
-					return err
-				}
-				if ok {
-					hits++
-				}
-				if size >= clear {
-					said[what]++
-				}
-			}
-			found = append(found, wilson(hits, windows))
+		b := &base{source: s, pool: retime.New(ts), long: retime.Lengthen(ts, steps)}
+		if err := b.show(w, windows, sizes, seed); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		power.row(append(found, c.how)...)
-		cells := []string{c.name}
-		for _, what := range named {
-			cells = append(cells, fmt.Sprint(said[what]))
-		}
-		confusion.row(cells...)
 	}
-	power.print()
-	fmt.Println()
-	confusion.print()
+	w.print()
 	return nil
 }
 
-// verdict returns the verdict on a window with a delayed rank. The verdict comes from the finding with the highest
-// cost. found reports whether any finding names that rank.
-func verdict(window []*trace.Trace, rank int) (what string, found bool, err error) {
-	r, err := explain.Analyze(window, explain.Options{Quick: true})
-	if err != nil {
-		return "", false, err
-	}
-	what = nothing
-	if r.Chance.HeldBack > 0 {
-		what = heldBack
-	}
-	var most int64 = -1
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		switch right := blames(f) && slices.Equal(f.Ranks, []int{rank}); {
-		case right && (!found || f.CostNSPerStep > most):
-			what, most, found = f.Cause, f.CostNSPerStep, true
-		case found || right:
-		case blames(f):
-			what = otherRank
-		case f.Kind == result.Straggler && what != otherRank:
-			what = turns
+// base is a capture from whose steps windows are built.
+type base struct {
+	source
+	pool *retime.Model
+	long []*trace.Trace
+}
+
+// window builds a window with a delayed rank. Without a cause, it returns the same window without the delay.
+func (b *base) window(seed, n uint64, size float64, cause string) (ts []*trace.Trace, rank, first int, err error) {
+	random := rand.New(rand.NewPCG(seed, n))
+	m := retime.New(b.long)
+	m.ResampleFrom(b.pool, random)
+	rank, first = random.IntN(len(b.long)), 1+random.IntN(max(1, m.Steps/4))
+	ns := int64(size * float64(m.Period()))
+	for _, c := range causes {
+		for step := first; step < m.Steps && c.name == cause; step++ {
+			c.delay(m, rank, step, ns)
 		}
 	}
-	return what, found, nil
+	ts, err = m.Run()
+	return ts, rank, first, err
+}
+
+// show adds the rows of a base.
+func (b *base) show(w *rows, windows int, sizes []float64, seed uint64) error {
+	steps, blamed := 0, 0
+	var said []string
+	healthy := make([]*result.Report, windows)
+	for n := range healthy {
+		ts, _, _, err := b.window(seed, uint64(n), 0, "")
+		if err != nil {
+			return err
+		}
+		if healthy[n], err = explain.Analyze(ts, explain.Options{}); err != nil {
+			return err
+		}
+		steps = len(healthy[n].Steps)
+		if f := first(healthy[n]); f != nil && blames(f) && f.Severity != "low" {
+			blamed++
+			said = append(said, f.Severity+" "+f.Cause)
+		}
+	}
+	row := func(cause, size, share string, said []string, off ...string) {
+		cells := []string{b.name, fmt.Sprint(len(b.long)), fmt.Sprint(steps), cause, size, fmt.Sprint(windows), share, counted(said)}
+		w.row(append(cells, off...)...)
+	}
+	row("none", "", "blamed in "+wilson(blamed, windows), said, "", "")
+	for _, c := range causes {
+		for _, size := range sizes {
+			found, said, off := 0, []string(nil), []float64(nil)
+			for n := range windows {
+				v, err := b.try(seed, uint64(n), size, c.name, healthy[n])
+				if err != nil {
+					return err
+				}
+				if v.known {
+					off = append(off, v.off)
+				}
+				if v.said == "" {
+					found++
+				} else {
+					said = append(said, v.said)
+				}
+			}
+			slices.Sort(off)
+			half, most := "", ""
+			if len(off) > 0 {
+				half, most = percent(metric.Quantile(off, 0.5)), percent(metric.Quantile(off, 0.9))
+			}
+			row(c.name, percent(size), wilson(found, windows), said, half, most)
+		}
+	}
+	return nil
+}
+
+// try analyses a window with a delayed rank. healthy is the report on the same window without the delay.
+func (b *base) try(seed, n uint64, size float64, cause string, healthy *result.Report) (v verdict, err error) {
+	ts, rank, from, err := b.window(seed, n, size, cause)
+	if err != nil {
+		return v, err
+	}
+	r, err := explain.Analyze(ts, explain.Options{})
+	if err != nil {
+		return v, err
+	}
+	f := first(r)
+	switch {
+	case f == nil || !blames(f) && f.Kind != result.Straggler:
+		v.said = "nothing"
+		if r.Chance.HeldBack > 0 {
+			v.said = "held back"
+		}
+	case !blames(f):
+		v.said = "imbalance"
+	case !slices.Equal(f.Ranks, []int{rank}):
+		v.said = "another rank"
+	case f.Cause != cause:
+		v.said = f.Cause
+	case f.Severity != "high" && f.Severity != "medium":
+		v.said = f.Severity
+	}
+	if *verbose && v.said != "" {
+		fmt.Printf("%s, window %d, %s from step %d on TP%02d: %s\n", b.name, n, cause, from, rank, v.said)
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			fmt.Printf("    %s, p %.2g, %s (%s)\n", f.Severity, f.P, report.Words(f.Title), report.Words(f.Worth.Says))
+		}
+		fmt.Printf("    %s\n", report.Words(r.Chance.Tests))
+		fmt.Printf("    %+v\n", r.Source.Clocks)
+	}
+	if v.said == "" && f.Worth.Sure() {
+		was := length(healthy, f.Worth.Kind, from)
+		v.known, v.off = true, math.Abs(float64(f.Worth.Without)-was)/was
+	}
+	return v, nil
+}
+
+// first returns the first finding that is not "info", or nil.
+func first(r *result.Report) *result.Finding {
+	i := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Severity != "info" })
+	if i < 0 {
+		return nil
+	}
+	return &r.Findings[i]
+}
+
+// length returns the median length of the steps of a kind from a step on, in ns.
+func length(r *result.Report, kind string, from int) float64 {
+	var all []int64
+	for _, s := range r.Steps {
+		if s.Kind != kind || s.Step < from {
+			continue
+		}
+		var periods []int64
+		for _, x := range s.Ranks {
+			periods = append(periods, x.Period)
+		}
+		all = append(all, int64(metric.Median(periods)))
+	}
+	return metric.Median(all)
+}
+
+// counted lists words with their numbers, the most frequent first.
+func counted(words []string) string {
+	n := map[string]int{}
+	for _, w := range words {
+		n[w]++
+	}
+	list := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), cmp.Compare(a, b)) })
+	for i, w := range list {
+		list[i] = fmt.Sprint(w, " ", n[w])
+	}
+	return strings.Join(list, ", ")
 }
