@@ -50,8 +50,9 @@ func (w *Waits) Add(kind Call, end int64, op *LastOp) {
 		for stream := range w.queued {
 			w.wait(stream, end)
 		}
-	case kind == WaitsStream && w.copied != nil:
-		// The call does not say for which stream it waits. A copy to the host just before it shows the stream.
+	case kind == WaitsStream && w.copied != nil && w.alone(w.copied.Stream):
+		// The call does not say for which stream it waits. A copy to the host just before it shows the stream, if no
+		// other stream has work.
 		w.wait(w.copied.Stream, end)
 	}
 	w.copied = nil
@@ -65,6 +66,16 @@ func (w *Waits) Add(kind Call, end int64, op *LastOp) {
 	if kind == Copies && op.ToHost {
 		w.copied = op
 	}
+}
+
+// alone reports whether no other stream has ops that nothing has waited for.
+func (w *Waits) alone(stream int64) bool {
+	for other, ends := range w.queued {
+		if other != stream && len(ends) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *Waits) wait(stream, end int64) {

@@ -32,6 +32,9 @@ func Of(rep *result.Report) {
 	})
 	once(rep.Findings)
 	rep.Verdict = verdict(rep)
+	if i := slices.IndexFunc(rep.Findings, func(f result.Finding) bool { return f.ID == result.Unknown }); i >= 0 && rep.Verdict.Key != rep.Findings[i].Title.Key {
+		rep.Verdict = fact.Of("verdict_both", "one", rep.Verdict, "other", rep.Findings[i].Title)
+	}
 	var ranks []string
 	for i := range rep.Findings {
 		if f := &rep.Findings[i]; strings.HasPrefix(f.Title.Key, "data-lost") {
@@ -41,9 +44,6 @@ func Of(rep *result.Report) {
 	if ranks != nil && !strings.HasPrefix(rep.Verdict.Key, "data-lost") {
 		slices.Sort(ranks)
 		rep.Verdict = fact.Of("verdict_lost", "what", rep.Verdict, "ranks", ranks)
-	}
-	if i := slices.IndexFunc(rep.Findings, func(f result.Finding) bool { return f.ID == result.Unknown }); i >= 0 && rep.Verdict.Key != rep.Findings[i].Title.Key {
-		rep.Verdict = fact.Of("verdict_both", "one", rep.Verdict, "other", rep.Findings[i].Title)
 	}
 }
 
@@ -82,18 +82,18 @@ const (
 )
 
 // weigh adjusts the severity of a finding to its worth. A bound cannot be reached, so its worth can only lower the
-// severity. A worth of nothing in a few steps can only lower it, too.
+// severity. In a few steps, a worth of nothing or a small upper bound can only lower it, too.
 func weigh(f *result.Finding) {
 	w := &f.Worth
 	most := "high"
 	switch share := metric.Share(w.Gain(), w.Step); {
 	case w.Known && w.AtMost && w.Step > 0 && share < mediumShare:
 		most = "low"
+	case w.Known && !w.AtMost && !w.Hidden && !w.Sure() && metric.Share(max(w.Step-w.Low, w.Last), w.Step) < leastShare(f):
+		most = "low" // even the upper bound of the gain is small
 	case !w.Known || w.AtMost || w.Hidden || !w.Sure() && w.Gain() > 0:
 		return
-	case share < mediumShare, w.Little():
-		most = "low"
-	case share < raiseShare && (f.Turns || f.Kind == result.Straggler && f.Cause == result.CauseHost): // hosts differ
+	case share < leastShare(f), w.Little():
 		most = "low"
 	case share < highShare, share < hostShare && f.Kind == result.Straggler && f.Cause == result.CauseHost:
 		most = "medium"
@@ -104,6 +104,14 @@ func weigh(f *result.Finding) {
 	if level(f.Severity) < level(most) {
 		f.Severity = most
 	}
+}
+
+// leastShare returns the share of a step below which the worth of a finding means low severity. Hosts differ by nature.
+func leastShare(f *result.Finding) float64 {
+	if f.Turns || f.Kind == result.Straggler && f.Cause == result.CauseHost {
+		return raiseShare
+	}
+	return mediumShare
 }
 
 // titled returns the title of a late rank, in which the worth precedes the wait of the other ranks. The worth matters

@@ -91,6 +91,9 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	x.Evidence = evidence(f)
 	// A passing finding hardly moves the median of all steps.
 	x.Fits = explains(c, x.StepKind, float64(way)*float64(costs), leastFound) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
+	if n := int64(len(has.Steps)); !x.Fits && n > 0 && !f.Worth.Little() {
+		x.Fits = overall(c, x.StepKind, float64(way)*float64(costs*stepsIn(has, f)/n), leastFound)
+	}
 	if f.Kind == result.Straggler {
 		switch least, ok := seen(lacks, f); {
 		case !ok:
@@ -204,6 +207,14 @@ func explains(c *result.Comparison, kind string, by, least float64) bool {
 		}
 	}
 	return moved != 0 && by/moved >= least
+}
+
+// overall reports whether a cost of by per step, on average over the window, accounts for at least the given part of a
+// change of the time per step that medians do not show.
+func overall(c *result.Comparison, kind string, by, least float64) bool {
+	return slices.ContainsFunc(c.Throughput, func(t result.Throughput) bool {
+		return t.Figure == "time_per_step" && (kind == "" || t.Kind == kind) && sign(t.Verdict) != 0 && by/(t.B-t.A) >= least
+	})
 }
 
 // Compared adds the changes common to all ranks to the causes, sorts the causes and sets the verdict.

@@ -88,8 +88,9 @@ type comparison struct {
 	matches, broken int          // comparable collectives, and those with impossible times
 	// ops and all are the kernels of comparable collectives and of all collectives, except the first of each group.
 	ops, all int
-	// Kernels that could not be compared: outside of steps, in steps that a rank lacks, and without a counterpart.
-	outside, apart, alone int
+	// Kernels that could not be compared: outside of steps, in steps that a rank lacks, in steps with lost GPU work, and
+	// without a counterpart.
+	outside, apart, lost, alone int
 }
 
 // compared counts the collectives of ranks that share collectives.
@@ -137,6 +138,8 @@ func (n *comparison) count(d *match.Domain) {
 				n.outside++
 			case step < first || step >= end:
 				n.apart++
+			case d.Lacks(step):
+				n.lost++
 			default:
 				n.alone++
 			}
@@ -146,11 +149,13 @@ func (n *comparison) count(d *match.Domain) {
 
 // why returns the most frequent reason why collectives could not be compared.
 func (n *comparison) why() fact.Fact {
-	switch most := max(n.outside, n.apart, n.alone); most {
+	switch most := max(n.outside, n.apart, n.lost, n.alone); most {
 	case n.outside:
 		return fact.Of("compared_outside", "n", most)
 	case n.apart:
 		return fact.Of("compared_apart", "n", most)
+	case n.lost:
+		return fact.Of("compared_lost", "n", most)
 	default:
 		return fact.Of("compared_alone", "n", most)
 	}

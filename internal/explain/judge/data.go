@@ -110,6 +110,15 @@ func dataFindings(c *capture) (out []result.Finding) {
 		switch {
 		case c.HostOnly:
 		case len(lost.Steps) > 0 || r.AsGoodAsMissing() && r.Lost > 0:
+			// Ranks that lost work in the same steps, as at the end of a window, share a finding.
+			same := func(f result.Finding) bool {
+				return f.Title.Key == "data-lost.steps" && f.Title.Key == lost.Title.Key && slices.Equal(f.Steps, lost.Steps)
+			}
+			if i := slices.IndexFunc(out, same); i >= 0 {
+				out[i].Ranks = append(out[i].Ranks, r.Index)
+				out[i].Title = out[i].Title.With("ranks", append(slices.Clone(out[i].Title.Get("ranks").([]string)), r.Label))
+				continue
+			}
 			out = append(out, lost)
 		case len(r.Ops) > 0:
 		case c.idleReplica(r):
@@ -160,7 +169,7 @@ func dataFindings(c *capture) (out []result.Finding) {
 	if lost := metric.Share(l.Unlaunched, work); lost > lostShare {
 		add("low", "data-launches", fact.Of("data-launches", "share", lost))
 	}
-	if l.EmptyGraphs > 0 {
+	if l.EmptyGraphs > 0 && !slices.ContainsFunc(out, func(f result.Finding) bool { return strings.HasPrefix(f.ID, "data-lost") }) {
 		add("medium", "data-graphs", fact.Of("data-graphs", "n", l.EmptyGraphs))
 	}
 	for i := range c.rep.Classes {
@@ -207,7 +216,7 @@ func lostWork(r *match.Rank) result.Finding {
 	}
 	lost = max(lost, r.Lost) // lost includes graphs, and r.Lost includes launches outside of steps
 	if f.Title = fact.Of("data-lost", "rank", r.Label, "n", lost, "of", lost+len(r.Calls)); !r.AsGoodAsMissing() {
-		f.Title = fact.Of("data-lost.steps", "rank", r.Label, "n", len(f.Steps), "of", len(r.Steps))
+		f.Title = fact.Of("data-lost.steps", "ranks", []string{r.Label}, "n", len(f.Steps), "of", len(r.Steps))
 	}
 	return f
 }

@@ -56,9 +56,7 @@ func (d *Domain) earlySteps() map[int][]int32 {
 func shareEqual(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
 	for _, f := range all {
 		alike := func(o result.Finding) bool {
-			both := min(f.LastStep, o.LastStep) - max(f.FirstStep, o.FirstStep) + 1
-			return o.Kind == result.Straggler && o.Cause == f.Cause && len(o.Ranks) == 1 && !o.Starved && !o.Still &&
-				4*both >= 3*max(f.LastStep-f.FirstStep+1, o.LastStep-o.FirstStep+1)
+			return o.Kind == result.Straggler && o.Cause == f.Cause && len(o.Ranks) == 1 && !o.Starved && !o.Still && together(&f, &o)
 		}
 		if f.Cause == result.CauseCommunication || !alike(f) {
 			continue
@@ -86,6 +84,9 @@ func shareEqual(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Fi
 		} else if len(one.Ranks) == len(d.Ranks) {
 			continue
 		} else {
+			if !slices.ContainsFunc(all, func(o result.Finding) bool { return alike(o) && o.Reason != f.Reason }) {
+				one.Reason = f.Reason
+			}
 			for _, e := range one.Evidence { // cost of each rank; the early ranks wait for the latest
 				one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
 			}
@@ -103,6 +104,24 @@ func shareEqual(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Fi
 		return shareEqual(a, d, verdicts, append(rest, *one))
 	}
 	return all
+}
+
+// together reports whether two findings share three quarters of their time and of their steps.
+func together(f, o *result.Finding) bool {
+	both := min(f.LastStep, o.LastStep) - max(f.FirstStep, o.FirstStep) + 1
+	if 4*both < 3*max(f.LastStep-f.FirstStep+1, o.LastStep-o.FirstStep+1) {
+		return false
+	}
+	shared, in := 0, map[int]bool{}
+	for _, n := range f.Steps {
+		in[n] = true
+	}
+	for _, n := range o.Steps {
+		if in[n] {
+			shared++
+		}
+	}
+	return 4*shared >= 3*max(len(f.Steps), len(o.Steps))
 }
 
 // at returns the index in d.Ranks of a rank of the capture.
@@ -123,7 +142,7 @@ func (d *Domain) titleEqual(one, f *result.Finding, names []string) {
 		}
 	}
 	begin, _ := d.Common()
-	if 2*len(late) > len(d.Ranks) && one.FirstStep <= begin+1 {
+	if 2*len(late) > len(d.Ranks) && one.FirstStep <= begin+1 && one.Reason == "" {
 		is := fact.Of("is")
 		if len(others) > 1 {
 			is = fact.Of("are")
@@ -132,8 +151,17 @@ func (d *Domain) titleEqual(one, f *result.Finding, names []string) {
 		return
 	}
 	why, _ := f.Title.Get("why").(fact.Fact)
-	if why.Key == "late_"+f.Cause {
+	switch why.Key {
+	case "late_" + f.Cause:
 		why = fact.Of("they_" + f.Cause)
+	case "late_shared":
+		why = fact.Of("they_shared")
+	case "late_configuration":
+		why = fact.Of("they_configuration")
+	case "late_experts":
+		why = fact.Of("they_experts")
+	case "late_requests", "late_tokens", "late_contexts": // the figures are those of one rank
+		why = fact.Of("they_work")
 	}
 	mine, peers := d.kernels(late, f.Steps)
 	if f.Cause == result.CauseWork && f.Reason == "" && mine > peers {

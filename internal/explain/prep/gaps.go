@@ -83,6 +83,11 @@ func (r *Rank) DeviceWindows() (out, ends []int64) {
 			out[i] = out[i+1]
 		}
 	}
+	for i := 1; i < n; i++ {
+		if !seen[i] && r.Steps[i].Unmeasured() { // the step ran, so it does not extend the step before it
+			out[i] = max(out[i-1], ends[i-1])
+		}
+	}
 	for i := range ends {
 		if !r.EndsStage(i) {
 			ends[i] = out[i+1]

@@ -4,6 +4,7 @@ package result
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/trace"
@@ -238,10 +239,12 @@ type TimeRow struct {
 // Uncut reports whether no steps were found in the capture, so that the whole window is one step.
 func (r *Report) Uncut() bool { return r.Source.StepRule == trace.Uncut }
 
-// Partial reports whether an answer needs data that the capture lacks: the files may not be one capture, or too few
-// collectives could be compared.
+// Partial reports whether an answer needs data that the capture lacks: the files may not be one capture, too few
+// collectives could be compared, or the recording lost GPU work.
 func (r *Report) Partial() bool {
-	return len(r.Source.Doubts) > 0 || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == Unknown })
+	return len(r.Source.Doubts) > 0 || slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.ID == Unknown || strings.HasPrefix(f.ID, "data-lost")
+	})
 }
 
 // Said returns the name that sentences use for steps of a kind. It returns "" if no step has a known kind.
