@@ -90,7 +90,7 @@ func (c *capture) place(f *result.Finding) result.Place {
 // interval returns the place of a span on a rank.
 func (c *capture) interval(r *match.Rank, x prep.Interval, track trace.TrackID, span string) result.Place {
 	p := result.Place{Start: r.Wall(x.Start) - c.Origin, End: r.Wall(x.End) - c.Origin, Rank: r.Index, Span: span}
-	if track >= 0 && int(track) < len(r.Threads) {
+	if int(track) < len(r.Threads) {
 		p.Track = r.Threads[track]
 	}
 	return p
