@@ -237,7 +237,7 @@ func (n Note) Text() string {
 // SaysCount reports whether the text contains the count.
 func (n Note) SaysCount() bool {
 	switch n.Kind {
-	case NoteTogether, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps:
+	case NoteTogether, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps, NoteNsysLost:
 		return true
 	}
 	return false

@@ -37,13 +37,16 @@ func TestRecording(t *testing.T) {
 		}
 		return r
 	}
+	// On a loaded machine, the steps outside may vary by more than a factor of 2, or take longer than those of the
+	// window. The cost of recording is then not known, and the report says why.
+	unknown := func(o result.Recording) bool { return !o.Known && o.Vague && o.Says.Key != "" && o.Outside == 0 }
 	r := of()
 	if o := r.Recording; o.From != trace.FromTokens || len(r.CPU.Frames) > 0 || o.Stacks {
 		t.Errorf("%+v, %d frames", o, len(r.CPU.Frames))
-	} else if !o.Known || o.Batch != 2 || o.Ratio < o.RatioLow || o.Ratio > o.RatioHigh || o.Inside <= 0 || o.Outside <= 0 {
+	} else if !unknown(o) && (!o.Known || o.Batch != 2 || o.Ratio < o.RatioLow || o.Ratio > o.RatioHigh || o.Inside <= 0 || o.Outside <= 0) {
 		t.Errorf("%+v", o)
 	}
-	if o := of("--reference", "1ms").Recording; o.From != trace.FromUser || !o.Known || o.Outside != 1_000_000 || o.Inside != r.Recording.Inside {
+	if o := of("--reference", "1ms").Recording; o.From != trace.FromUser || !unknown(o) && (!o.Known || o.Outside != 1_000_000 || o.Inside <= 0) {
 		t.Errorf("%+v", o)
 	}
 	if status, _, errs := run(t, t.Context(), "analyze", dirs[0], "--reference", "0ms"); status != exitUsage || !strings.Contains(errs, "--reference 0s: give the time of a step") {
