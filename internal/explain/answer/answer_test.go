@@ -39,6 +39,10 @@ func TestOrderAndSeverity(t *testing.T) {
 	hidden.Worth.High, hidden.Worth.Last = 10*ms, 2*ms
 	few := late("few", "high", 6*ms, 0)
 	few.Worth.Steps = 5
+	small := late("small", "high", 6*ms, ms/50)
+	small.Worth.Steps, small.Worth.Low, small.Worth.Last = 5, small.Worth.Step-small.Worth.Step/200, ms/50
+	wide := small
+	wide.ID, wide.Worth.Low = "wide", small.Worth.Step/2
 	unknown := late("unknown", "medium", 6*ms, 0)
 	unknown.Worth = result.Worth{}
 	for _, c := range []struct {
@@ -54,6 +58,8 @@ func TestOrderAndSeverity(t *testing.T) {
 		{"worth possibly zero", with(unsure), "low unsure"},
 		{"worth zero while other ranks hide it", with(hidden), "high hidden"},
 		{"a worth nothing in a few steps", with(few), "low few"},
+		{"a few steps with a small upper bound", with(small), "low small"},
+		{"a few steps with a large upper bound", with(wide), "high wide"},
 		{"an unknown worth changes nothing", with(unknown), "medium unknown"},
 		{"worth raises severity", with(tested(late("a", "low", 6*ms, ms))), "medium a"},
 		{"worth does not raise the severity of an untested finding", with(late("a", "low", 6*ms, 5*ms)), "low a"},
