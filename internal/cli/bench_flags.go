@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"maps"
 	"math"
@@ -22,7 +23,7 @@ type datasetFlags struct {
 	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"Data set to send: sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan and others."`
 	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded. Default for sharegpt: the Hugging Face hub cache."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to skip at the start (agentic-trace)."`
-	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests to send."`
+	NumPrompts    *int   `name:"num-prompts" limits:"1.." placeholder:"N" help:"Requests to send. Default: 1000."`
 	Seed          int64  `name:"seed" default:"42" help:"Random seed; gives the same requests at the same times as SGLang's client."`
 
 	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
@@ -63,11 +64,25 @@ type datasetFlags struct {
 	LoRAName          []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters that requests ask for; give one or several names."`
 	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed" help:"How adapters are assigned: uniform (at random), distinct (a different one for each request) or skewed (Zipf)."`
 	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5" help:"With skewed: how many times as many requests an adapter has as the next; above 1."`
+
+	n int // number of requests, from NumPrompts or its default
+}
+
+// prompts returns the number of requests to prepare. due is the expected number of requests within the time limit of the
+// load; 0: unknown.
+func (f *datasetFlags) prompts(due float64) int {
+	switch {
+	case f.NumPrompts != nil:
+		return *f.NumPrompts
+	case due > 0:
+		return int(math.Ceil(due + 6*math.Sqrt(due))) // random arrivals may exceed due
+	}
+	return 1000
 }
 
 func (f *datasetFlags) spec(backend string) workload.Spec {
 	return workload.Spec{
-		Dataset: f.DatasetName, Path: f.DatasetPath, Offset: f.DatasetOffset, N: f.NumPrompts, Seed: f.Seed, Backend: backend,
+		Dataset: f.DatasetName, Path: f.DatasetPath, Offset: f.DatasetOffset, N: f.n, Seed: f.Seed, Backend: backend,
 		TokenIDs: f.TokenizePrompt, ChatTemplate: f.ApplyChatTemplate, Suffix: f.PromptSuffix,
 		FixedOutputLen: f.ShareGPTOutputLen, ContextLen: f.ShareGPTContextLen,
 		InputLen: f.RandomInputLen, OutputLen: f.RandomOutputLen, RangeRatio: f.RandomRangeRatio,
@@ -106,6 +121,17 @@ type arrivalFlags struct {
 	RampExponential    bool          `name:"ramp-exponential" help:"Change the rate by equal factors instead of equal steps."`
 	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times given in the data set (mooncake always does)."`
 	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"Maximum number of requests in flight."`
+
+	Duration      time.Duration  `name:"duration" placeholder:"TIME" help:"Send no more requests after this time, such as 60s; the load ends with the last reply. Without --num-prompts, a finite rate sets their number."`
+	DurationGrace *time.Duration `name:"duration-grace" placeholder:"TIME" help:"Wait only this long after --duration for the replies; requests still in progress then count as failed."`
+}
+
+// due returns the expected number of requests within the time limit; 0: unknown.
+func (f *arrivalFlags) due() float64 {
+	if math.IsInf(float64(f.RequestRate), 1) || f.Burstiness < 1 {
+		return 0
+	}
+	return max(float64(f.RequestRate), f.RampFrom) * f.Duration.Seconds()
 }
 
 func (f *arrivalFlags) arrivals(d *datasetFlags) workload.Arrivals {
@@ -119,7 +145,7 @@ func (f *arrivalFlags) arrivals(d *datasetFlags) workload.Arrivals {
 	if f.RampFrom > 0 {
 		a.Ramp = &workload.Ramp{From: f.RampFrom, To: float64(f.RequestRate), Exponential: f.RampExponential, Over: f.RampOver}
 		if f.RampOver == 0 {
-			a.Ramp.Requests = d.NumPrompts
+			a.Ramp.Requests = d.n
 		}
 	}
 	return a
@@ -131,6 +157,8 @@ func (f *arrivalFlags) check() error {
 		return usagef("--max-concurrency %d: give 1 or more", f.MaxConcurrency)
 	case !(f.Burstiness > 0):
 		return usagef("--burstiness %v: give more than 0", f.Burstiness)
+	case f.Duration < 0 || f.DurationGrace != nil && (f.Duration == 0 || *f.DurationGrace < 0):
+		return usagef("--duration and --duration-grace: give a time such as 60s; the grace needs --duration")
 	case f.RampFrom < 0 || f.RampFrom > 0 && math.IsInf(float64(f.RequestRate), 1):
 		return usagef("--ramp-from needs a finite --request-rate to end at")
 	}
@@ -152,6 +180,8 @@ type requestFlags struct {
 	ExtraRequestBody    string        `name:"extra-request-body" placeholder:"JSON" help:"Extra keys for each request's body."`
 	Header              []string      `name:"header" placeholder:"KEY=VALUE" help:"Headers to send with each request."`
 	FakePrefill         bool          `name:"fake-prefill" hidden:""`
+	Endpoint            string        `name:"endpoint" placeholder:"PATH" help:"Route of the requests, if not the one of --backend: /openai/v1/completions."`
+	Insecure            bool          `name:"insecure" help:"Do not verify the server's TLS certificate."`
 	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply or stream without data for this long counts as failed; comments in a stream do not count as data."`
 	RequestTimeout      time.Duration `name:"request-timeout" default:"6h" help:"A request that takes longer counts as failed, even if data still arrives; SGLang's client waits 6 h."`
 	NewConnections      bool          `name:"new-connections" help:"Open a new connection for each request, as SGLang's client does."`
@@ -161,13 +191,19 @@ type requestFlags struct {
 // options returns the options of a load.
 func (f *requestFlags) options(backend, base, model string, header http.Header) (load.Options, error) {
 	o := load.Options{
-		Backend: backend, BaseURL: base, Model: model, Header: map[string]string{},
+		Backend: backend, BaseURL: base, Path: f.Endpoint, Model: model, Header: map[string]string{},
 		Stream: !f.DisableStream, Temperature: f.Temperature, TopP: f.TopP, IgnoreEOS: !f.DisableIgnoreEOS, ReturnLogprob: f.ReturnLogprob,
 		TopLogprobs: f.TopLogprobsNum, TokenIDsLogprob: f.TokenIDsLogprob, LogprobStartLen: f.LogprobStartLen, ReturnRoutedExperts: f.ReturnRoutedExperts,
 		EventTimeout: f.StallTimeout, HeaderTimeout: f.StallTimeout, Timeout: f.RequestTimeout, CacheReport: f.CacheReport, NewConnPerRequest: f.NewConnections, UserStamps: f.UserStamps,
 	}
 	if f.StallTimeout <= 0 || f.RequestTimeout <= 0 {
 		return o, usagef("--stall-timeout and --request-timeout must be more than 0")
+	}
+	if f.Endpoint != "" && f.Endpoint[0] != '/' {
+		return o, usagef("--endpoint %s: give a path, such as /v1/completions", f.Endpoint)
+	}
+	if f.Insecure {
+		o.TLS = &tls.Config{InsecureSkipVerify: true}
 	}
 	for name := range header {
 		o.Header[name] = header.Get(name)

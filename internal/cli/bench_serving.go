@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/capture/collect"
@@ -118,6 +119,7 @@ func (c *benchServingCmd) check() error {
 			return err
 		}
 	}
+	c.n = c.prompts(c.due())
 	if c.Fail != "" {
 		var err error
 		c.must, err = gate.Share(c.Fail)
@@ -149,8 +151,8 @@ func (c *benchServingCmd) check() error {
 		return usagef("--burstiness needs gamma arrivals, not --arrival constant")
 	case c.HTML == "-" && (c.JSON || c.Metrics != "" || c.Profile):
 		return usagef("--html - would mix the page with the results on stdout: give a file")
-	case c.FindMax && (c.Profile || c.StartOnInput || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
-		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --start-on-input, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
+	case c.FindMax && (c.Profile || c.Duration > 0 || c.StartOnInput || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
+		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --duration, --start-on-input, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
 	case c.FindMax && c.SLO == "":
 		return usagef("--find-max-rate needs --slo, which the rate has to meet")
 	}
@@ -303,14 +305,16 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			server.Header.Set(name, value)
 		}
 	}
-	switch c.Backend { // request the server's token counts; SGLang's client does not
-	case "sglang-oai", "sglang-oai-chat", "vllm", "vllm-chat", "lmdeploy", "lmdeploy-chat":
+	if b := load.Backends[c.Backend]; b.Counts() { // SGLang's client does not ask for the server's token counts
 		x.Load.IncludeUsage = x.Load.Stream
+	}
+	if c.Insecure {
+		server.HTTP = client.Unverified()
 	}
 	if os.Getenv("SGLANG_IS_IN_CI") == "true" && strings.Contains(c.Backend, "sglang") {
 		x.Flush = true
 	}
-	x.Load.MaxConcurrency = c.MaxConcurrency
+	x.Load.MaxConcurrency, x.Load.For, x.Load.Grace = c.MaxConcurrency, c.Duration, c.DurationGrace
 	if !c.DisableTQDM {
 		x.Show = func(run *load.Shown) func() { return run.Show(e.Console) }
 	}
@@ -365,7 +369,7 @@ func (c *benchServingCmd) args() map[string]any {
 	}
 	return map[string]any{
 		"sharegpt_output_len": none(c.ShareGPTOutputLen), "random_input_len": c.RandomInputLen, "random_output_len": c.RandomOutputLen,
-		"random_range_ratio": c.RandomRangeRatio, "num_prompts": c.NumPrompts, "image_count": c.ImageCount, "image_resolution": c.ImageResolution,
+		"random_range_ratio": c.RandomRangeRatio, "num_prompts": c.n, "image_count": c.ImageCount, "image_resolution": c.ImageResolution,
 	}
 }
 

@@ -40,7 +40,7 @@ func TestFlagsOfClients(t *testing.T) {
 			seen++
 			name := strings.TrimPrefix(flag, "--")
 			has := slices.ContainsFunc(flagsOf(verbs[verb]), func(f *kong.Flag) bool { return f.Name == name || slices.Contains(f.Aliases, name) })
-			_, listed := refusedFlags[verb][name]
+			_, listed := habits[verb]["SGLang's client"][name]
 			switch {
 			case has == listed:
 				t.Errorf("%s %s: there is one of it: %v, it is refused: %v; want one of both", verb, flag, has, listed)
@@ -57,8 +57,8 @@ func TestFlagsOfClients(t *testing.T) {
 	if seen < 200 {
 		t.Errorf("flags.txt has %d flags alone", seen)
 	}
-	for _, flags := range refusedFlags {
-		refused -= len(flags)
+	for _, tools := range habits {
+		refused -= len(tools["SGLang's client"])
 	}
 	if refused != 0 {
 		t.Errorf("%d refused flags are none of SGLang's", -refused)

@@ -50,8 +50,12 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 				i += taken - 1
 				continue
 			}
-			if err := refuseFlag(verb, name); err != nil {
+			if same, taken, err := takeHabit(verb, args[i:]); err != nil {
 				return nil, verb, err
+			} else if taken > 0 {
+				out = append(out, same...)
+				i += taken - 1
+				continue
 			}
 			if flag, err = findFlag(node, name); err != nil {
 				// The argument is an option of the wrapped program.

@@ -35,6 +35,15 @@ func TestExpand(t *testing.T) {
 		{"several values", "serve --cuda-graph-bs 1 2 --port 0", "serve --cuda-graph-bs 1 --cuda-graph-bs 2 --port 0", "serve", ""},
 		{"what a child process gets", "bench mock serve -period 20ms --x", "bench mock serve -period 20ms --x", "bench mock", ""},
 		{"SGLang's program", "bench_serving --num-prompt 5", "bench serving --num-prompts 5", "bench serving", ""},
+		{"vLLM's default that is ours", "bench serving --ignore-eos --num-prompts 5", "bench serving --num-prompts 5", "bench serving", ""},
+		{"vLLM's flag with our name", "bench serving --num_warmups=3", "bench serving --warmup-requests 3", "bench serving", ""},
+		{"vLLM's value with our name", "bench serving --ramp-up-strategy exponential --ramp-up-strategy linear", "bench serving --ramp-exponential", "bench serving", ""},
+		{"vLLM's value that is unknown", "bench serving --endpoint-type audio", "", "bench serving", "--endpoint-type is a flag of vllm bench serve, of which these values are known here: chat, completions, openai, openai-chat, vllm"},
+		{"vLLM's flag without the same here", "bench serving --save-result", "", "bench serving", "--save-result is a flag of vllm bench serve that is missing here: each result is kept in its run"},
+		{"aiperf's flag that stands for several", "bench serving --isl 550", "bench serving --dataset-name random --random-range-ratio 1 --random-input-len 550", "bench serving", ""},
+		{"aiperf's seconds", "bench serving --benchmark-duration 60 --concurrency 8", "bench serving --duration 60s --max-concurrency 8", "bench serving", ""},
+		{"flag of another client without its value", "bench serving --num-warmups", "", "bench serving", "--num-warmups wants a value"},
+		{"flag of another client for a verb that has none", "bench offline --ignore-eos", "", "bench offline", "no flag --ignore-eos"},
 		{"help verb", "help trace merge", "trace merge --help", "trace merge", ""},
 		{"group without verb", "trace", "", "trace", "which verb? trace merge, trace check, trace cut"},
 		{"group with help", "trace --he", "trace --help", "trace", ""},
@@ -59,5 +68,43 @@ func TestExpand(t *testing.T) {
 				t.Errorf("%q of verb %q, want %q of %q", s, verb, c.want, c.verb)
 			}
 		})
+	}
+}
+
+// TestHabits checks that the flags of other clients are none of the verb's own, and that they stand for flags that it
+// has.
+func TestHabits(t *testing.T) {
+	var tree root
+	parser, err := kong.New(&tree, kong.Name("stepscope"), kong.Vars{"version": ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range parser.Model.Leaves(false) {
+		flags := map[string]bool{}
+		for _, f := range flagsOf(n) {
+			flags[f.Name] = true
+			for _, alias := range f.Aliases {
+				flags[alias] = true
+			}
+		}
+		for tool, all := range habits[verbOf(n)] {
+			for name, h := range all {
+				if flags[name] {
+					t.Errorf("%s --%s: the verb has this flag itself", verbOf(n), name)
+				}
+				if h.why != "" && (h.as != "" || h.value) {
+					t.Errorf("%s --%s of %s: either something means the same or not", verbOf(n), name, tool)
+				}
+				texts := strings.Fields(h.as)
+				for _, v := range h.values {
+					texts = append(texts, strings.Fields(v)...)
+				}
+				for _, a := range texts {
+					if name, ok := strings.CutPrefix(a, "--"); ok && !flags[name] {
+						t.Errorf("%s: there is no flag %s", verbOf(n), a)
+					}
+				}
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,6 +66,13 @@ var plain = &http.Client{Timeout: replyLimit, Transport: &http.Transport{
 	DialContext: dial, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 4 * time.Second, DisableCompression: true,
 	MaxResponseHeaderBytes: 1 << 20,
 }}
+
+// Unverified returns a client that does not verify the certificates of servers.
+func Unverified() *http.Client {
+	transport := plain.Transport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+	return &http.Client{Timeout: replyLimit, Transport: transport}
+}
 
 const (
 	maxReply = 1 << 30  // maximum size of a reply that carries data, bytes

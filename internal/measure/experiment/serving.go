@@ -283,7 +283,7 @@ func (s *Serving) flush(ctx context.Context) error {
 	switch s.Load.Backend {
 	case "sglang", "sglang-native", "sglang-oai", "sglang-oai-chat", "sglang-embedding":
 		path = fmt.Sprintf("/flush_cache?timeout=%.1f", s.FlushTimeout.Seconds())
-	case "vllm", "vllm-chat", "vllm-embedding":
+	case "vllm", "vllm-chat", "vllm-embedding", "openai", "openai-chat":
 		path = "/reset_prefix_cache"
 	}
 	if _, err := s.Server.Text(ctx, http.MethodPost, path); err != nil {
@@ -344,6 +344,12 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if res == nil {
 		return nil, err
 	}
+	if len(res.Records) == 0 {
+		return nil, fmt.Errorf("no request was due within the %v of the load", s.Load.For)
+	}
+	if last := res.Records[len(res.Records)-1].Released; s.Load.For > 0 && len(res.Records) == requestsOf(plan) && time.Duration(last) < s.Load.For*9/10 {
+		s.Warn(fmt.Sprintf("All %d requests were sent within %v, before the %v of the load were over: give more --num-prompts", len(res.Records), time.Duration(last).Round(100*time.Millisecond), s.Load.For))
+	}
 	if err != nil { // the timing measurements remain valid
 		s.Warn(fmt.Sprintf("The generated texts were not counted: %v", err))
 	}
@@ -357,15 +363,23 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
 }
 
+// requestsOf returns the number of requests in a plan, with all rounds of conversations.
+func requestsOf(plan []workload.Request) (n int) {
+	for i := range plan {
+		n += max(len(plan[i].Rounds), 1)
+	}
+	return n
+}
+
 // shown returns the data for the display of a run that is about to begin.
 func (s *Serving) shown(plan []workload.Request, times []time.Duration, live *load.Live, server *scraper) *load.Shown {
 	out := &load.Shown{Live: live, Title: s.Run.Model + " at " + s.Server.URL, Server: server.now}
-	for i := range plan {
-		out.Total += max(len(plan[i].Rounds), 1)
-	}
+	out.Total = requestsOf(plan)
 	// With a concurrency limit, requests wait for other requests to end.
 	if len(times) > 0 && s.Load.MaxConcurrency == 0 {
-		out.Last = times[len(times)-1]
+		if out.Last = times[len(times)-1]; s.Load.For > 0 {
+			out.Last = min(out.Last, s.Load.For)
+		}
 	}
 	if s.Profile != nil && s.Profile.Options.Progress != nil {
 		out.More = s.Profile.Options.Progress.Lines

@@ -23,8 +23,8 @@ type Backend struct {
 	fixed bool
 }
 
-// Backends holds the backends of SGLang's bench_serving, by name. It lacks gserver, which bench_serving lists but does
-// not implement.
+// Backends holds the backends of SGLang's bench_serving, by name, and openai and openai-chat of vLLM's client. It lacks
+// gserver, which bench_serving lists but does not implement.
 var Backends = func() map[string]Backend {
 	const (
 		text  = "/v1/completions"
@@ -41,6 +41,8 @@ var Backends = func() map[string]Backend {
 		{Name: "vllm", Path: text, Port: 8000, family: completions, idHeader: true},
 		{Name: "vllm-chat", Path: chats, Port: 30000, family: chat, idHeader: true},
 		{Name: "vllm-embedding", Path: embed, Port: 8000, family: embeddings, idHeader: true},
+		{Name: "openai", Path: text, Port: 8000, family: completions, idHeader: true},
+		{Name: "openai-chat", Path: chats, Port: 8000, family: chat, idHeader: true},
 		{Name: "lmdeploy", Path: text, Port: 23333, family: completions},
 		{Name: "lmdeploy-chat", Path: chats, Port: 30000, family: chat},
 		{Name: "trt", Path: "/v2/models/ensemble/generate_stream", Port: 8000, family: trt, loose: true, fixed: true},
@@ -50,6 +52,9 @@ var Backends = func() map[string]Backend {
 	}
 	return all
 }()
+
+// Counts reports whether the server of b returns its token counts if a request asks for them.
+func (b *Backend) Counts() bool { return (b.family == completions || b.family == chat) && !b.fixed }
 
 // Images is the backend of image generation. It is not in Backends, because its replies have no tokens.
 const Images = "images"

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,9 +34,11 @@ func (f *flight) land(err error) {
 	switch f.kill.Load() {
 	case killedUser:
 		if r.Sent == bench.Never {
-			f.fail(bench.NotSent, neverSent)
-		} else {
+			f.fail(f.run.unsent())
+		} else if errors.Is(f.run.flying.Err(), context.Canceled) {
 			f.fail(bench.Interrupted, interrupted)
+		} else {
+			f.fail(bench.Interrupted, "still in progress when the grace period after the load was over")
 		}
 	case killedTotal:
 		f.fail(bench.Timeout, fmt.Sprintf("not finished within %v", f.run.opt.Timeout))

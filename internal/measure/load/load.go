@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Backend string // one of Backends, or Images
 	BaseURL string // http://host:port, or https
+	Path    string // route of the requests; "": the backend's
 	Model   string
 
 	// Header holds header fields, each "Name: value", that override the default fields. As in SGLang's client, the
@@ -55,6 +56,10 @@ type Options struct {
 	// once. MaxConcurrency limits the number of requests or whole conversations in flight; 0: no limit.
 	Schedule       []time.Duration
 	MaxConcurrency int
+	// For is the time after which no request is sent; 0: no limit. Requests that were not sent by then are not part of
+	// the result. Grace is the time after For at which requests in flight are ended; nil: they are not ended.
+	For   time.Duration
+	Grace *time.Duration
 	// If NewConnPerRequest is set, each request opens a new connection, as in SGLang's client. Otherwise idle
 	// connections are reused.
 	NewConnPerRequest bool

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ type run struct {
 	air     air
 	health  health
 	wg      sync.WaitGroup
+
+	flying, sending context.Context // while requests may be in flight, and while they may be sent
 }
 
 // do executes the plan.
@@ -55,6 +58,10 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	for range cap(r.gate) {
 		r.gate <- 0
 	}
+	var end context.CancelFunc
+	r.flying, r.sending, end = r.limits(ctx)
+	defer end()
+	ctx = r.flying
 	watch, done := context.WithCancel(context.Background())
 	var watchers sync.WaitGroup
 	watchers.Go(func() { r.guard(ctx, watch) })
@@ -66,7 +73,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	r.clock.watch()
 	after := pauses()
 
-	res := &Result{Records: r.records, Stamps: bench.UserStamps, Start: r.clock.start, StartWall: r.clock.wall, Drift: r.clock.drift()}
+	res := &Result{Stamps: bench.UserStamps, Start: r.clock.start, StartWall: r.clock.wall, Drift: r.clock.drift()}
 	if r.kernel {
 		res.Stamps = bench.KernelStamps
 	}
@@ -78,7 +85,9 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	res.Duration = max(last-first, 0)
 	res.Health = r.health.report(r, after.since(before))
-	return res, r.texts(ctx)
+	err := r.texts(ctx)
+	res.Records = slices.DeleteFunc(r.records, func(rec bench.Record) bool { return rec.Failure == outOfTime })
+	return res, err
 }
 
 // restCollector disables the garbage collector until memory is short. The mark phase of the collector delays the reads
@@ -96,6 +105,31 @@ func restCollector() (restore func()) {
 	}
 }
 
+// limits returns the context of requests in flight, and the context in which requests are sent. The second ends no
+// later than the first.
+func (r *run) limits(ctx context.Context) (flying, sending context.Context, end context.CancelFunc) {
+	if r.opt.For <= 0 {
+		return ctx, ctx, func() {}
+	}
+	free := func() {}
+	if r.opt.Grace != nil {
+		ctx, free = context.WithTimeout(ctx, r.opt.For+*r.opt.Grace)
+	}
+	sending, stop := context.WithTimeout(ctx, r.opt.For)
+	return ctx, sending, func() { stop(); free() }
+}
+
+// unsent returns the outcome of requests that are not sent because sending has ended.
+func (r *run) unsent() (bench.Failure, string) {
+	if errors.Is(r.flying.Err(), context.Canceled) {
+		return bench.NotSent, neverSent
+	}
+	return outOfTime, "the time of the load was over"
+}
+
+// outOfTime is the outcome of a request that was not sent within the time of the load.
+const outOfTime bench.Failure = "out_of_time"
+
 // launch starts each flight at its scheduled time, regardless of whether earlier flights have ended.
 func (r *run) launch(ctx context.Context) {
 	t, err := newTimer()
@@ -109,19 +143,20 @@ func (r *run) launch(ctx context.Context) {
 		released := rec.Scheduled
 		ok := err == nil
 		if wait := rec.Scheduled - r.clock.now(); ok && wait > soon {
-			ok = t.wait(ctx, time.Duration(wait))
+			ok = t.wait(r.sending, time.Duration(wait))
 		}
 		if ok && r.gate != nil {
 			select {
 			case free := <-r.gate:
 				released = max(released, free)
-			case <-ctx.Done():
+			case <-r.sending.Done():
 				ok = false
 			}
 		}
-		if !ok || ctx.Err() != nil {
-			if ctx.Err() != nil {
-				r.strand(i, bench.NotSent, neverSent)
+		if !ok || r.sending.Err() != nil {
+			if r.sending.Err() != nil {
+				why, text := r.unsent()
+				r.strand(i, why, text)
 			} else {
 				r.strand(i, bench.Interrupted, "never sent: "+err.Error())
 			}
@@ -166,7 +201,7 @@ func (f *flight) fly(ctx context.Context) {
 			for i := turn + 1; i < len(f.recs); i++ {
 				f.recs[i].Failure, f.recs[i].Error = f.rec.Failure, "never sent: an earlier round failed"
 				if f.rec.Failure == bench.Interrupted {
-					f.recs[i].Failure, f.recs[i].Error = bench.NotSent, neverSent
+					f.recs[i].Failure, f.recs[i].Error = r.unsent()
 				}
 			}
 			break
@@ -191,15 +226,23 @@ func (f *flight) next(ctx context.Context, turn int) bool {
 		if err == nil {
 			defer t.close()
 		}
-		if err != nil || !t.wait(ctx, time.Duration(wait)) {
-			for i := turn; i < len(f.recs); i++ {
-				f.recs[i].Failure, f.recs[i].Error = bench.NotSent, neverSent
-			}
-			return false
+		if err != nil || !t.wait(r.sending, time.Duration(wait)) {
+			return f.strand(turn)
 		}
+	}
+	if r.sending.Err() != nil {
+		return f.strand(turn)
 	}
 	r.opt.Live.Released.Add(1)
 	return true
+}
+
+// strand marks the rounds from turn on as never sent. It returns false.
+func (f *flight) strand(turn int) bool {
+	for i := turn; i < len(f.recs); i++ {
+		f.recs[i].Failure, f.recs[i].Error = f.run.unsent()
+	}
+	return false
 }
 
 // round sends one request and reads the reply. If the server had just closed a reused connection, round retries once on
@@ -213,7 +256,7 @@ func (f *flight) round(ctx context.Context) {
 		if err != nil {
 			f.rec.Done = r.clock.now()
 			if ctx.Err() != nil {
-				f.fail(bench.NotSent, neverSent)
+				f.fail(r.unsent())
 			} else {
 				f.fail(dialFailure(err), err.Error())
 			}

@@ -163,6 +163,49 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
+// TestTimeLimit checks that a load with a time limit sends nothing later, and that requests in flight end with the grace
+// period, if there is one. Requests that were not sent are not part of the result.
+func TestTimeLimit(t *testing.T) {
+	grace, none := 300*time.Millisecond, 0*time.Millisecond
+	for _, c := range []struct {
+		name    string
+		opt     Options
+		ok, cut int // requests that succeeded; requests that were cut off
+	}{
+		{"by the schedule", Options{Schedule: []time.Duration{0, 50 * time.Millisecond, time.Hour}}, 2, 0},
+		{"by the concurrency", Options{MaxConcurrency: 1}, 1, 0},
+		{"the grace period is long enough", Options{MaxConcurrency: 1, Grace: new(10 * time.Second)}, 1, 0},
+		{"no grace", Options{Schedule: []time.Duration{0, 50 * time.Millisecond, time.Hour}, Grace: &none}, 0, 2},
+		{"the grace period is too short", Options{Schedule: []time.Duration{0, time.Hour, time.Hour}, Grace: &grace}, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			url := fake(t, fakeengine.Options{Pace: 200 * time.Millisecond}) // a request takes 1 s
+			reqs := slices.Repeat([]workload.Request{{Prompt: "p", OutputLen: 5}}, 3)
+			opt := c.opt
+			opt.Backend, opt.BaseURL, opt.Stream, opt.IgnoreEOS, opt.For = "sglang", url, true, true, 400*time.Millisecond
+			res, err := Run(t.Context(), reqs, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ok, cut := 0, 0
+			for _, r := range res.Records {
+				switch {
+				case r.OK():
+					ok++
+				case r.Failure == bench.Interrupted && strings.Contains(r.Error, "grace period"):
+					cut++
+				default:
+					t.Errorf("%s: %s", r.Failure, r.Error)
+				}
+			}
+			if ok != c.ok || cut != c.cut {
+				t.Errorf("%d succeeded, %d were cut off", ok, cut)
+			}
+		})
+	}
+}
+
 // TestOpenLoop checks that requests are sent at their times even if the server answers none.
 func TestOpenLoop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

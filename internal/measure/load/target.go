@@ -39,7 +39,7 @@ func newTarget(ctx context.Context, o *Options) (*target, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("load: base URL %q is not http://host:port", wire.WithoutUser(o.BaseURL))
 	}
-	t := &target{Backend: b, opt: o, host: u.Host, path: strings.TrimSuffix(u.EscapedPath(), "/") + b.Path}
+	t := &target{Backend: b, opt: o, host: u.Host, path: strings.TrimSuffix(u.EscapedPath(), "/") + cmp.Or(o.Path, b.Path)}
 	port := u.Port()
 	if u.Scheme == "https" {
 		t.tls = &tls.Config{}
