@@ -28,6 +28,7 @@ var errKilled = errors.New("ended by the guard")
 // reply was complete.
 func (f *flight) land(err error) {
 	r := f.rec
+	f.unpacked()
 	if time.Duration(r.Done-f.began) > f.run.opt.Timeout { // the reply ended before the guard's next tick
 		f.kill.CompareAndSwap(alive, killedTotal)
 	}

@@ -2,10 +2,12 @@ package load
 
 import (
 	"bytes"
+	"io"
 	"sync"
 	"sync/atomic"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/jsonscan"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
@@ -28,6 +30,7 @@ type flight struct {
 	reply reply
 	find  finder
 	ev    event
+	zip   *unzip // nil: the body is not compressed
 	body  []byte // body of a reply that is not a stream or not a success
 	known int    // completion tokens so far, as reported by the server; -1: not reported
 	blind bool   // an event had text but no token count
@@ -108,6 +111,7 @@ func (f *flight) open(turn int) {
 
 // restart discards the state of the current round.
 func (f *flight) restart() {
+	f.unpacked()
 	f.reply = reply{}
 	f.find = finder{max: f.run.opt.MaxEvent}
 	f.body, f.text, f.pieces, f.cache = nil, nil, nil, nil
@@ -141,7 +145,9 @@ func (f *flight) feed(b []byte, at int64) {
 			f.phase.Store(streaming)
 			f.last.Store(f.user)
 		}
-		if len(body) > 0 {
+		if len(body) > 0 && f.reply.gzip {
+			f.packed(body, at)
+		} else if len(body) > 0 {
 			f.content(body, at)
 		}
 		b = rest
@@ -156,6 +162,29 @@ func (f *flight) feed(b []byte, at int64) {
 		f.over = true
 	}
 	f.rec.Done = at
+}
+
+// packed processes a piece of a compressed body.
+func (f *flight) packed(b []byte, at int64) {
+	if f.zip == nil {
+		f.zip = newUnzip()
+	}
+	err := f.zip.feed(b, func(piece []byte) { f.content(piece, at) })
+	switch {
+	case err == nil:
+	case err == io.EOF: // more data would be an error
+		f.unpacked()
+	default:
+		f.fail(bench.Malformed, "the body is not valid gzip: "+err.Error())
+	}
+}
+
+// unpacked ends the decompression of a body.
+func (f *flight) unpacked() {
+	if f.zip != nil {
+		f.zip.close()
+		f.zip = nil
+	}
 }
 
 // content processes a piece of the reply's body.
@@ -182,6 +211,10 @@ func (f *flight) content(b []byte, at int64) {
 		if b = rest; !f.over {
 			if len(data) > 0 && !f.done {
 				f.last.Store(f.user) // comments and data after [DONE] do not count as activity
+			}
+			if f.find.fault {
+				f.fail(bench.ServerError, wire.Reason(data))
+				return
 			}
 			f.event(data, at)
 		}

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -122,6 +124,17 @@ var replies = []struct {
 	{"a reply without a stream: chat", "vllm-chat",
 		plain("application/json", `{"choices":[{"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":4,"completion_tokens":2}}`),
 		`"ok" finish=stop out=2/server in=4 cached=-1 dp=-1 chunks=2`},
+	{"an error event keeps the server's message", "vllm-chat",
+		plain("text/event-stream", "event: message\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\nevent: error\ndata: {\"message\":\"engine dead\"}\n\ndata: [DONE]\n\n"),
+		`"a" finish= out=1/chunks in=0 cached=-1 dp=-1 chunks=-1 server_error engine dead`},
+	{"an error event without data is none", "vllm-chat",
+		plain("text/event-stream", "event: error\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"),
+		`"a" finish=stop out=1/chunks in=0 cached=-1 dp=-1 chunks=-1`},
+	{"a compressed stream", "vllm-chat",
+		zipped("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: {\"choices\":[{\"delta\":{\"content\":\" b\"},\"finish_reason\":\"stop\"}]}\n\n", "data: [DONE]\n\n"),
+		`"a b" finish=stop out=2/chunks in=0 cached=-1 dp=-1 chunks=-1,-1`},
+	{"a body that is not compressed as it says", "vllm-chat", strings.Replace(plain("text/event-stream", "data: [DONE]\n\n"), "\r\n", "\r\nContent-Encoding: gzip\r\n", 1),
+		`"" finish= out=0/chunks in=0 cached=-1 dp=-1 chunks= malformed the body is not valid gzip: gzip: invalid header`},
 	{"embeddings", "vllm-embedding",
 		plain("application/json", `{"object":"list","data":[{"embedding":[0.1,-2e-3]}],"usage":{"prompt_tokens":6,"x":{}}}`),
 		`"" finish= out=0/server in=6 cached=-1 dp=-1 chunks=`},
@@ -133,6 +146,21 @@ var replies = []struct {
 // plain returns a reply with a length; chunk returns a chunk of a body, with ext after its size.
 func plain(kind, body string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body)
+}
+
+// zipped returns a reply whose chunks are the compressed pieces, each complete when it is sent.
+func zipped(pieces ...string) string {
+	var b bytes.Buffer
+	out := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+	z := gzip.NewWriter(&b)
+	for _, p := range pieces {
+		z.Write([]byte(p))
+		z.Flush()
+		out += chunk("", b.String())
+		b.Reset()
+	}
+	z.Close()
+	return out + chunk("", b.String()) + "0\r\n\r\n"
 }
 
 func chunk(ext, body string) string { return fmt.Sprintf("%X%s\r\n%s\r\n", len(body), ext, body) }

@@ -14,6 +14,7 @@ type reply struct {
 	status int
 	reason string
 	sse    bool   // text/event-stream
+	gzip   bool   // the body is compressed
 	moved  string // Location
 	keep   bool   // the connection can be reused
 	left   int64
@@ -195,6 +196,8 @@ func (r *reply) fields(fields []byte) error {
 			}
 		case bytes.EqualFold(name, []byte("Location")):
 			r.moved = string(value)
+		case bytes.EqualFold(name, []byte("Content-Encoding")):
+			r.gzip = bytes.EqualFold(value, []byte("gzip"))
 		case bytes.EqualFold(name, []byte("Connection")):
 			r.keep = r.keep && !bytes.EqualFold(value, []byte("close"))
 		case bytes.EqualFold(name, []byte("Content-Type")):

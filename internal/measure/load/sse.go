@@ -9,6 +9,7 @@ type finder struct {
 	buf     []byte // the data of an event that spans several reads or lines
 	pending []byte // data lines of the current event so far; points into the read, carry or buf
 	has     bool
+	fault   bool // the name of the event is error
 	max     int
 }
 
@@ -39,11 +40,15 @@ func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 				d.has = false
 				return d.pending, b, true, len(d.pending) > d.max
 			}
+			d.fault = false
 			continue
 		}
 		content, isData := dataLine(line)
 		if !isData {
-			continue // a comment, an event name or an id
+			if name, ok := bytes.CutPrefix(line, []byte("event:")); ok {
+				d.fault = string(bytes.TrimSpace(name)) == "error"
+			}
+			continue // also comments and ids
 		}
 		if !d.has {
 			d.pending, d.has = content, true
