@@ -150,7 +150,7 @@ func TestRefused(t *testing.T) {
 		reqs []workload.Request
 		want string
 	}{
-		{"backend", Options{Backend: "gserver", BaseURL: "http://h:1"}, one, `load: no backend "gserver": the backends are lmdeploy, lmdeploy-chat, sglang`},
+		{"backend", Options{Backend: "gserver", BaseURL: "http://h:1"}, one, `load: no backend "gserver": the backends are lmdeploy, lmdeploy-chat, openai, openai-chat, sglang`},
 		{"address", Options{Backend: "vllm", BaseURL: "localhost:8000"}, one, `load: base URL "localhost:8000" is not http://host:port`},
 		{"host", Options{Backend: "vllm", BaseURL: "http://no.such.host.invalid:1"}, one, "load: lookup no.such.host.invalid"},
 		{"two requests in a header", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Header: map[string]string{"A": "b\r\nC: d"}}, one, `load: header "A": "b\r\nC: d" cannot be sent`},
