@@ -3,8 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -99,7 +103,8 @@ func (c *runsListCmd) Run(e *env) error {
 }
 
 type runsRmCmd struct {
-	Runs   []string `arg:"" name:"run" help:"Ids of runs, or unique beginnings or last parts of them."`
+	Runs   []string `arg:"" optional:"" name:"run" help:"Ids of runs, or unique beginnings or last parts of them."`
+	Older  age      `name:"older-than" placeholder:"AGE" help:"Also remove the runs that began longer ago: 30d, 12h. Runs that are being written stay."`
 	DryRun bool     `name:"dry-run" help:"Print what would be removed, and remove nothing."`
 	Force  bool     `help:"Also remove runs that are being written."`
 	runPlace
@@ -111,11 +116,40 @@ func (c *runsRmCmd) Help() string {
 
 Examples:
   stepscope runs rm a1b2 --dry-run
-  stepscope runs rm a1b2 c3d4`
+  stepscope runs rm a1b2 c3d4
+  stepscope runs rm --older-than 30d --dry-run`
+}
+
+// age is a duration that may be given in days.
+type age time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *age) UnmarshalText(text []byte) error {
+	s := string(text)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n > 0 && n < 36500 {
+			*a = age(n * 24 * float64(time.Hour))
+			return nil
+		}
+	} else if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		*a = age(d)
+		return nil
+	}
+	return usagef("want an age such as 30d or 12h, not %q", s)
+}
+
+func (a age) String() string {
+	if days := time.Duration(a).Hours() / 24; days == math.Trunc(days) {
+		return fmt.Sprintf("%gd", days)
+	}
+	return time.Duration(a).String()
 }
 
 // Run removes the runs.
 func (c *runsRmCmd) Run(e *env) error {
+	if len(c.Runs) == 0 && c.Older == 0 {
+		return usagef("which runs? give their ids, or --older-than 30d")
+	}
 	root, list, err := c.list()
 	if err != nil {
 		return err
@@ -137,6 +171,15 @@ func (c *runsRmCmd) Run(e *env) error {
 			return fmt.Errorf("run %s: %w; --force removes it anyway", list[at].ID, runs.ErrRunning)
 		}
 		rm = append(rm, list[at])
+	}
+	for _, r := range list {
+		old := c.Older > 0 && !r.Created.IsZero() && time.Since(r.Created) > time.Duration(c.Older) && r.Status != runs.Running
+		if old && !slices.ContainsFunc(rm, func(other runs.Entry) bool { return r.ID == other.ID }) {
+			rm = append(rm, r)
+		}
+	}
+	if len(rm) == 0 {
+		e.Warn("no run in %s is older than %v", root, c.Older)
 	}
 	for _, r := range rm {
 		did := "removed"

@@ -31,7 +31,7 @@ func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]R
 		return nil, nil, fmt.Errorf("data set %s: %w", spec.Dataset, err)
 	}
 	if len(requests) == 0 {
-		return nil, nil, fmt.Errorf("data set %s: no request is left: %s has no row that fits", spec.Dataset, spec.Path)
+		return nil, nil, fmt.Errorf("data set %s: no request is left: %s has no row that fits: give %s", spec.Dataset, spec.Path, b.wanted)
 	}
 	for i := range requests {
 		if r := &requests[i]; len(r.Rounds) > 1 && !spec.chatBackend() {
@@ -64,6 +64,8 @@ type builder struct {
 	tok Tokenizer
 	py  pyrand.Random
 	np  *pyrand.State
+
+	wanted string // description of the file of the data set
 }
 
 func (b *builder) build(ctx context.Context) ([]Request, error) {

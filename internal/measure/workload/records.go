@@ -45,6 +45,7 @@ const maxRecord = 1 << 28
 // If key is "", the file is a list or JSONL. The argument wanted is used in error messages and describes the required
 // file and its source.
 func (b *builder) open(key, wanted string) (*records, error) {
+	b.wanted = wanted
 	if b.Path == "" {
 		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or use --dataset-name random-ids, which needs none", wanted)
 	}
@@ -312,7 +313,7 @@ func (r *records) finish(b *builder, got int) error {
 		return nil
 	}
 	if got == 0 {
-		return fmt.Errorf("%s: no row can be used: line %d: %s", r.path, r.badLine, r.badCause)
+		return fmt.Errorf("%s: no row can be used: line %d: %s; give %s", r.path, r.badLine, r.badCause, b.wanted)
 	}
 	b.note("%s: %d of the %d rows read are unusable and were skipped, first line %d: %s", r.path, r.bad, r.looked, r.badLine, r.badCause)
 	return nil
