@@ -145,3 +145,35 @@ func TestBenchServingFaults(t *testing.T) {
 		}
 	})
 }
+
+// TestWrongBackend checks that verbs that use /generate name a server that has none, and what to do.
+func TestWrongBackend(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, version, want string }{
+		{"vLLM", `{"version":"0.26.1"}`, "this is vLLM 0.26.1, "},
+		{"any other", "", "this is an OpenAI-compatible server, "},
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
+		})
+		if c.version != "" {
+			mux.HandleFunc("/version", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, c.version) })
+		}
+		hs := httptest.NewServer(mux)
+		defer hs.Close()
+		status, _, errs := benchFaulty(t, t.Context(), hs.URL, "--warmup-requests", "1")
+		if status != exitFailed || !strings.Contains(errs, c.want+"which has no /generate: give --backend vllm") {
+			t.Errorf("bench serving with %s: status %d: %s", c.name, status, errs)
+		}
+		status, _, errs = run(t, t.Context(), "send", "--url", hs.URL)
+		if status != exitFailed || !strings.Contains(errs, c.want+"and send needs SGLang's /generate: stepscope bench serving") {
+			t.Errorf("send to %s: status %d: %s", c.name, status, errs)
+		}
+	}
+	hs := httptest.NewServer(http.NotFoundHandler())
+	defer hs.Close()
+	if status, _, errs := run(t, t.Context(), "send", "--url", hs.URL); status != exitFailed || !strings.Contains(errs, "404 Not Found") {
+		t.Errorf("send to a server without any route: status %d: %s", status, errs)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -155,6 +156,11 @@ func (c *sendCmd) send(ctx context.Context, e *env, s *client.Server) error {
 			shown = len(ev.Text)
 		}
 	})
+	if refused, ok := errors.AsType[*client.Refused](err); ok && refused.Status == http.StatusNotFound {
+		if kind := s.WithoutGenerate(ctx); kind != "" {
+			return fmt.Errorf("this is %s, and send needs SGLang's /generate: stepscope bench serving --url %s --backend vllm --dataset-name random --num-prompts 1 sends a request to it", kind, s.URL)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
@@ -261,6 +262,11 @@ func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
 		}
 		if failed == len(res.Records) {
 			r := &res.Records[0]
+			if s.Load.Path == "" && r.Status == http.StatusNotFound && strings.HasSuffix(load.Backends[s.Load.Backend].Path, "/generate") {
+				if kind := s.Server.WithoutGenerate(ctx); kind != "" {
+					return fmt.Errorf("this is %s, which has no /generate: give --backend vllm, or --backend vllm-chat for its chat route", kind)
+				}
+			}
 			return fmt.Errorf("the warm-up failed, and so would the load: %s: %s", r.Failure, r.Error)
 		}
 	}
