@@ -57,21 +57,36 @@ func (h *Histogram) Mean() float64 {
 // observations are distributed evenly within a bucket and that the first bucket begins at 0. Observations above the
 // last finite bound count as that bound. It returns Unknown if nothing was observed.
 func (h *Histogram) Quantile(p float64) float64 {
-	if h.Count <= 0 || len(h.Bounds) == 0 {
-		return Unknown
+	from, to, share := h.bucket(p)
+	if math.IsInf(to, 1) {
+		return from
 	}
-	rank := p * h.Count
-	below, from := 0.0, 0.0
+	return from + (to-from)*share
+}
+
+// Within returns the bounds of the bucket that holds the p-quantile. Below the first bound, from is 0; above the last
+// finite bound, to is +Inf. Both are Unknown if nothing was observed.
+func (h *Histogram) Within(p float64) (from, to float64) {
+	from, to, _ = h.bucket(p)
+	return from, to
+}
+
+// bucket returns the bucket of the p-quantile, and the position of the quantile in it, from 0 to 1.
+func (h *Histogram) bucket(p float64) (from, to, at float64) {
+	if h.Count <= 0 || len(h.Bounds) == 0 {
+		return Unknown, Unknown, 0
+	}
+	rank, below := p*h.Count, 0.0
 	for i, bound := range h.Bounds {
 		if math.IsInf(bound, 1) {
 			break
 		}
 		if n := h.Counts[i]; n >= rank && n > below {
-			return from + (bound-from)*(rank-below)/(n-below)
+			return from, bound, (rank - below) / (n - below)
 		}
 		below, from = h.Counts[i], bound
 	}
-	return from
+	return from, math.Inf(1), 0
 }
 
 // observe adds one bucket of one series, with its cumulative count.

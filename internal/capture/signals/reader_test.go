@@ -93,6 +93,16 @@ sglang:inter_token_latency_seconds_count{} 5`
 			t.Errorf("%g-quantile %g, want %g", p, got, want)
 		}
 	}
+	for _, c := range []struct{ counts, want []float64 }{
+		{[]float64{0, 10, 10}, []float64{0.1, 0.2}},
+		{[]float64{10, 10, 10}, []float64{0, 0.1}},
+		{[]float64{5, 5, 10}, []float64{0.2, math.Inf(1)}},
+	} {
+		h := Histogram{Bounds: []float64{0.1, 0.2, math.Inf(1)}, Counts: c.counts, Count: 10}
+		if from, to := h.Within(0.99); from != c.want[0] || to != c.want[1] {
+			t.Errorf("counts %v: the 0.99-quantile is within %g and %g, want %v", c.counts, from, to, c.want)
+		}
+	}
 	if h.Count != 10 || math.Abs(h.Mean()-0.3) > 1e-12 {
 		t.Errorf("%+v", h)
 	}

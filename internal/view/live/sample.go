@@ -1,6 +1,7 @@
 package live
 
 import (
+	"math"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -9,14 +10,14 @@ import (
 
 // Sample is the state of a server at one moment, with the rates since the previous sample. Unknown values are null.
 type Sample struct {
-	Server    int        `json:"server"`
-	At        int64      `json:"at_ms"` // ms since the epoch
-	Error     string     `json:"error"` // reason that there is no data; "": there is data
-	Restarted bool       `json:"restarted"`
-	Ranks     []Rank     `json:"ranks"`
-	Tokens    *float64   `json:"tokens"` // tokens generated per second, over all ranks
-	TTFT      *Quantiles `json:"ttft"`   // TTFT of requests with a first token since the previous sample
-	ITL       *Quantiles `json:"itl"`
+	Server    int      `json:"server"`
+	At        int64    `json:"at_ms"` // ms since the epoch
+	Error     string   `json:"error"` // reason that there is no data; "": there is data
+	Restarted bool     `json:"restarted"`
+	Ranks     []Rank   `json:"ranks"`
+	Tokens    *float64 `json:"tokens"` // tokens generated per second, over all ranks
+	TTFT      *Latency `json:"ttft"`   // TTFT of requests with a first token since the previous sample
+	ITL       *Latency `json:"itl"`
 }
 
 // Rank is a data-parallel rank.
@@ -29,11 +30,13 @@ type Rank struct {
 	Usage   *float64 `json:"usage"`   // share of the KV cache in use
 }
 
-// Quantiles holds quantiles of a latency, in ns.
-type Quantiles struct {
-	N   float64 `json:"n"`
-	P50 float64 `json:"p50_ns"`
-	P99 float64 `json:"p99_ns"`
+// Latency describes a latency, in ns. The server reports only the sum and the number of latencies in each bucket, so the
+// 99th percentile is known as the bucket that holds it.
+type Latency struct {
+	N       float64  `json:"n"`
+	Mean    float64  `json:"mean_ns"`
+	P99From float64  `json:"p99_from_ns"`
+	P99To   *float64 `json:"p99_to_ns"` // nil: above the last bound
 }
 
 // sample converts a reading of the server to a Sample.
@@ -59,7 +62,7 @@ func (x *Sample) fill(l *signals.Live) {
 		f := &l.Ranks[i]
 		x.Ranks = append(x.Ranks, Rank{f.DP, known(f.Running), known(f.Queued), known(f.Tokens), known(f.Prefill), known(f.Usage)})
 	}
-	x.Restarted, x.Tokens, x.TTFT, x.ITL = l.Restarted, known(l.Tokens), quantiles(&l.TTFT), quantiles(&l.ITL)
+	x.Restarted, x.Tokens, x.TTFT, x.ITL = l.Restarted, known(l.Tokens), latency(&l.TTFT), latency(&l.ITL)
 }
 
 // known returns nil for values that JSON cannot represent.
@@ -70,9 +73,14 @@ func known(v float64) *float64 {
 	return &v
 }
 
-func quantiles(h *signals.Histogram) *Quantiles {
+func latency(h *signals.Histogram) *Latency {
 	if h.Count <= 0 || len(h.Bounds) == 0 {
 		return nil
 	}
-	return &Quantiles{h.Count, 1e9 * h.Quantile(0.5), 1e9 * h.Quantile(0.99)}
+	from, to := h.Within(0.99)
+	out := &Latency{N: h.Count, Mean: 1e9 * h.Mean(), P99From: 1e9 * from}
+	if !math.IsInf(to, 1) {
+		out.P99To = new(1e9 * to)
+	}
+	return out
 }

@@ -1,11 +1,20 @@
 // What the server says of servers that run; see internal/view/live.
 
-export type Quantiles = { n: number; p50_ns: number; p99_ns: number };
+import { duration } from "../../../../explain/report/page/format";
+
+/** Latency has the mean of a latency, and the bucket of the server's histogram that holds the 99th percentile. */
+export type Latency = { n: number; mean_ns: number; p99_from_ns: number; p99_to_ns: number | null };
+
+/** Says where the 99th percentile is: the server reports no more than a bucket. */
+export function p99(l: Latency): string {
+  if (l.p99_to_ns === null) return "over " + duration(l.p99_from_ns);
+  return l.p99_from_ns > 0 ? `${duration(l.p99_from_ns)} to ${duration(l.p99_to_ns)}` : "under " + duration(l.p99_to_ns);
+}
 export type Rank = { dp: number; running: number | null; queued: number | null; tokens: number | null; prefill: number | null; usage: number | null };
 
 /** How a server stood at one moment. */
 export type Sample = {
-  server: number; at_ms: number; error: string; restarted: boolean; ranks: Rank[]; tokens: number | null; ttft: Quantiles | null; itl: Quantiles | null;
+  server: number; at_ms: number; error: string; restarted: boolean; ranks: Rank[]; tokens: number | null; ttft: Latency | null; itl: Latency | null;
 };
 
 export type Capture = { n: number; steps: number; state: "recording" | "done" | "failed" | "stopped"; lines: string[]; now: string[]; run: string; error: string };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { History, type Rank, type Sample, sum, uneven } from "./data";
+import { History, p99, type Rank, type Sample, sum, uneven } from "./data";
 import { strokes } from "./spark";
 
 const rank = (dp: number, running: number | null): Rank => ({ dp, running, queued: 0, tokens: null, prefill: null, usage: 0.25 });
@@ -10,6 +10,13 @@ test("what is not known is left out of sums", () => {
   assert.equal(sum([1, null, 2]), 3);
   assert.equal(sum([null]), null);
   assert.equal(sum([]), null);
+});
+
+test("the 99th percentile is known as a bucket", () => {
+  const at = (p99_from_ns: number, p99_to_ns: number | null) => p99({ n: 10, mean_ns: 6.5e6, p99_from_ns, p99_to_ns });
+  assert.equal(at(0, 1e8), "under 100 ms");
+  assert.equal(at(1e8, 2e8), "100 ms to 200 ms");
+  assert.equal(at(4e8, null), "over 400 ms");
 });
 
 test("history keeps ten minutes, and the ranks that it saw", () => {

@@ -6,7 +6,7 @@ import { post } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, whole } from "../state";
 import type { Context, Tab, View } from "../view";
-import { type Capture, type Hello, History, type Mark, type Measure, measures, type Sample, type Server, sum } from "./data";
+import { type Capture, type Hello, History, type Mark, type Measure, measures, p99, type Sample, type Server, sum } from "./data";
 import { type Sight, Spark } from "./spark";
 import { Marked, Watched } from "./watch";
 
@@ -169,14 +169,14 @@ class LiveView implements View {
       this.requests.found(this.watched.marks);
       this.output.found(this.watched.marks);
     }
-    const ranks = last.flatMap((s) => s?.ranks ?? []), worst = (of: "ttft" | "itl") => last.map((s) => s?.[of]).filter((q) => q != null).sort((a, b) => b.p99_ns - a.p99_ns)[0];
+    const ranks = last.flatMap((s) => s?.ranks ?? []), worst = (of: "ttft" | "itl") => last.map((s) => s?.[of]).filter((q) => q != null).sort((a, b) => b.mean_ns - a.mean_ns)[0];
     const used = ranks.map((r) => r.usage).filter((u) => u !== null), ttft = worst("ttft"), itl = worst("itl");
     const card = (name: string, value: string, more: string) => h("div", { class: "card" }, h("span", null, name), h("b", null, value), h("span", null, more));
     fill(this.cards,
       card("Running", figure("running", sum(ranks.map((r) => r.running))), "requests"), card("Queued", figure("queued", sum(ranks.map((r) => r.queued))), "requests"),
       card("Output", figure("tokens", sum(last.map((s) => s?.tokens ?? null))), "tokens/s"), card("KV cache", used.length ? percent(Math.max(...used)) : "–", ranks.length > 1 ? "of the rank that uses most" : "in use"),
-      card("TTFT", ttft ? duration(ttft.p50_ns) : "–", ttft ? "median now; p99 " + duration(ttft.p99_ns) : "no first token at the moment"),
-      card("Between tokens", itl ? duration(itl.p50_ns) : "–", itl ? "median now; p99 " + duration(itl.p99_ns) : "no token at the moment"));
+      card("TTFT", ttft ? duration(ttft.mean_ns) : "–", ttft ? "mean now; p99 " + p99(ttft) : "no first token at the moment"),
+      card("Between tokens", itl ? duration(itl.mean_ns) : "–", itl ? "mean now; p99 " + p99(itl) : "no token at the moment"));
     const errors = last.map((s, i) => (s?.error ? `${this.servers[i].name}: ${s.error}` : s?.restarted ? `${this.servers[i].name} was restarted` : "")).filter((e) => e !== "");
     this.lost(errors.join("; "));
     this.el.dataset.drawn = String(now);
