@@ -26,7 +26,8 @@ var arrows = []struct {
 		"bench", "docs/guides", "internal/api", "internal/api/client", "internal/base/atomicfile",
 		"internal/base/columns", "internal/base/gate", "internal/base/httpguard", "internal/base/live",
 		"internal/base/memory", "internal/base/metric", "internal/base/progress", "internal/base/suggest",
-		"internal/base/yamltree", "internal/capture/collect", "internal/capture/nsys", "internal/capture/signals",
+		"internal/base/yamltree", "internal/capture/collect", "internal/capture/gpus", "internal/capture/nsys",
+		"internal/capture/signals",
 		"internal/capture/torch", "internal/explain", "internal/explain/dumps", "internal/explain/export",
 		"internal/explain/kernel", "internal/explain/report", "internal/explain/result", "internal/explain/window",
 		"internal/explain/worth", "internal/job", "internal/job/slurm", "internal/job/spec", "internal/measure/batch",
@@ -178,7 +179,7 @@ var arrows = []struct {
 	}},
 	{"internal/measure/experiment", []string{
 		"bench", "internal/api", "internal/api/client", "internal/api/wire", "internal/base/live",
-		"internal/base/metric", "internal/base/progress", "internal/capture/torch", "internal/measure/load",
+		"internal/base/metric", "internal/base/progress", "internal/capture/gpus", "internal/capture/torch", "internal/measure/load",
 		"internal/measure/workload", "internal/runs", "trace",
 	}},
 	{"internal/measure/load", []string{
@@ -295,6 +296,7 @@ var arrows = []struct {
 	{"internal/testing/browsertest", nil},
 	{"internal/testing/detecttest", []string{"internal/capture/signals"}},
 	{"internal/capture/signals", []string{"internal/api/client", "internal/base/pause"}},
+	{"internal/capture/gpus", []string{"internal/api/client", "internal/base/metric"}},
 	{"internal/testing/enginetest", []string{"internal/api", "internal/reference/server"}},
 	{"internal/testing/explaintest", []string{"trace"}},
 	{"internal/testing/fakeengine", []string{"internal/api", "internal/api/wire", "internal/reference/server"}},

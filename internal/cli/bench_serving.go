@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
@@ -54,6 +55,7 @@ type benchServingCmd struct {
 	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
 	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also print the numbers that sglang, vllm, aiperf or guidellm would print."`
 	FindMax bool     `name:"find-max-rate" help:"Search for the highest request rate that meets --slo."`
+	GPUs    string   `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks, power and temperature of the GPUs during the load, with nvidia-smi here, or from the URL of a DCGM exporter (http://HOST:9400/metrics)."`
 	Strict  bool     `name:"strict" help:"Fail if the client's own timing is not clean."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots, --profile included."`
 	JSON    bool     `name:"print-json" help:"Print the summary as JSON."`
@@ -297,7 +299,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			Rate: rate, MaxConcurrency: c.MaxConcurrency, Args: c.args(),
 		},
 		Ready: time.Duration(c.ReadySec) * time.Second, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
-		Pause: time.Second, Repeat: c.Repeat, SLO: slo,
+		Pause: time.Second, GPUs: c.GPUs, Repeat: c.Repeat, SLO: slo,
 		Log: e.Line, Warn: func(line string) { e.Warn("%s", line) }, Follow: e.Terminal && !c.Quiet, Frame: e.Show,
 	}
 	for _, h := range c.Header {
@@ -376,7 +378,7 @@ func (c *benchServingCmd) args() map[string]any {
 // show writes the results to files and prints them. The summary is printed last.
 func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Serving, out *experiment.Outcome) error {
 	m := out.Last()
-	b := &report.Bench{Run: m.Run, Summary: m.Summary, Records: m.Records, Cache: c.CacheReport}
+	b := &report.Bench{Run: m.Run, Summary: m.Summary, Records: m.Records, Cache: c.CacheReport, GPUs: gpus.Lines(m.GPUs, m.Summary.OutputTokens)}
 	if len(out.Runs) > 1 {
 		var all []*bench.Summary
 		for _, r := range out.Runs {

@@ -22,6 +22,7 @@ type Bench struct {
 	Cache   bool // --cache-report was given
 	// Captures are the pages that explain the window recorded during the run.
 	Captures []Page
+	GPUs     []string // sentences about the GPUs during the load
 }
 
 // BenchJSON writes the summary as docs/formats/bench.md specifies it.
@@ -32,7 +33,8 @@ func BenchJSON(w io.Writer, b *Bench) error {
 		Next    []string `json:"next"`
 		*bench.Summary
 		Repeats []bench.Estimate `json:"repeats,omitempty"`
-	}{verdict, next, b.Summary, b.Repeats}, false)
+		GPUs    []string         `json:"gpus,omitempty"`
+	}{verdict, next, b.Summary, b.Repeats, b.GPUs}, false)
 }
 
 // BenchText writes the verdict, then the rows that SGLang's bench_serving prints, and then the figures that
@@ -318,6 +320,9 @@ func benchFacts(b *Bench) (f []benchFact) {
 	}
 	if c := s.Cache; c != nil && !b.Cache {
 		add("prefix cache", "", "%s of %s prompt tokens were cached (%s)", metric.Count(c.Cached), metric.Count(c.Prompt), share(c.HitRate))
+	}
+	for _, line := range b.GPUs {
+		add("GPUs", "", "%s", line)
 	}
 	return f
 }

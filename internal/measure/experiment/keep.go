@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -50,6 +51,16 @@ func (s *Serving) keep(out *Outcome) error {
 	}
 	if samples := out.Last().Server; len(samples) > 0 {
 		if err := r.WriteJSON(runs.File{Path: runs.SamplesFile, Kind: runs.KindMetrics, Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
+			return err
+		}
+	}
+	if last := out.Last(); len(last.states) > 0 {
+		kept := struct {
+			Format int          `json:"format"`
+			Usage  []gpus.Usage `json:"usage"`
+			States []gpus.State `json:"states"`
+		}{1, last.GPUs, last.states}
+		if err := r.WriteJSON(runs.File{Path: "gpus.json", Kind: runs.KindMetrics, Format: "json", Source: s.GPUs}, kept); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/live"
+	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/measure/workload"
@@ -42,6 +43,7 @@ type Serving struct {
 	Repeat  int // number of runs of the same plan; 0: one
 	SLO     bench.SLO
 	Profile *Profile // nil: none
+	GPUs    string   // source of samples of the GPUs, see gpus.Start; "": none
 	Store   *runs.Run
 	writer  *runs.RecordWriter // writes records to Store; nil until there are records
 
@@ -61,6 +63,8 @@ type Measured struct {
 	Records []bench.Record
 	Summary *bench.Summary
 	Server  []runs.Sample // samples of the server's metrics during the run
+	GPUs    []gpus.Usage
+	states  []gpus.State
 }
 
 // Outcome is the result of a benchmark.
@@ -323,12 +327,17 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		}
 	}
 	done := func() {}
+	sampled, err := s.sampleGPUs(ctx)
+	if err != nil {
+		return nil, err
+	}
 	scraped := scrape(ctx, s.Server, s.Show != nil && s.Follow)
 	if s.Show != nil {
 		done = s.Show(s.shown(plan, times, opt.Live, scraped))
 	}
 	res, err := load.Run(ctx, plan, opt)
 	samples := scraped.end()
+	states := sampled()
 	done()
 	if res != nil {
 		if keepErr := s.record(res.Records); keepErr != nil {
@@ -366,7 +375,28 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run.ServerInfo = s.info(ctx)
 	out.Capture.refer(res.Records, &run)
-	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
+	return &Measured{
+		Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO}),
+		GPUs: gpus.Summarize(states, run.StartWall, run.StartWall+run.Duration), states: states,
+	}, nil
+}
+
+// sampleGPUs begins to sample the GPUs. The returned function ends it and returns the samples.
+func (s *Serving) sampleGPUs(ctx context.Context) (end func() []gpus.State, err error) {
+	if s.GPUs == "" {
+		return func() []gpus.State { return nil }, nil
+	}
+	sampler, err := gpus.Start(ctx, s.GPUs)
+	if err != nil {
+		return nil, err
+	}
+	return func() []gpus.State {
+		states, err := sampler.End()
+		if err != nil {
+			s.Warn("The samples of the GPUs are incomplete: " + err.Error())
+		}
+		return states
+	}, nil
 }
 
 // requestsOf returns the number of requests in a plan, with all rounds of conversations.
