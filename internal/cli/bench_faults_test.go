@@ -177,3 +177,24 @@ func TestWrongBackend(t *testing.T) {
 		t.Errorf("send to a server without any route: status %d: %s", status, errs)
 	}
 }
+
+// TestOldPage checks that the page of a kept run is the page that was written after the load, byte for byte.
+func TestOldPage(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	now, old := filepath.Join(home, "now.html"), filepath.Join(home, "old.html")
+	url := faulty(t, "", false) // every second request fails
+	status, _, errs := run(t, t.Context(), "bench", "serving", "--url", url, "--dataset-name", "random-ids", "--random-input", "4", "--random-output", "3", "--num-prompts", "6",
+		"--warmup-requests", "0", "--slo", "ttft:500", "--quiet", "--html", now, "--run-dir", home)
+	if status != exitIncomplete {
+		t.Fatalf("bench serving: status %d: %s", status, errs)
+	}
+	if status, out, errs := run(t, t.Context(), "runs", "show", "last", "--html", old, "--run-dir", home); status != exitOK || !strings.Contains(out, "bench serving") {
+		t.Fatalf("runs show: status %d: %s%s", status, out, errs)
+	}
+	a, errA := os.ReadFile(now)
+	b, errB := os.ReadFile(old)
+	if errA != nil || errB != nil || len(a) == 0 || string(a) != string(b) {
+		t.Errorf("%d and %d bytes, %v, %v", len(a), len(b), errA, errB)
+	}
+}

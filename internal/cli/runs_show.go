@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"io"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
 type runsShowCmd struct {
 	Ref  string `arg:"" name:"run" help:"Id, its beginning or last part, \"last\", or the path of a run directory."`
 	JSON bool   `name:"json" help:"Print as JSON."`
+	HTML string `name:"html" placeholder:"FILE" help:"Also write the page of a load, as bench serving --html does."`
 	runPlace
 }
 
@@ -16,7 +22,8 @@ func (c *runsShowCmd) Help() string {
 
 Examples:
   stepscope runs show last
-  stepscope runs show a1b2 --json`
+  stepscope runs show a1b2 --json
+  stepscope runs show last --html bench.html`
 }
 
 // Run shows the run.
@@ -29,9 +36,48 @@ func (c *runsShowCmd) Run(e *env) error {
 	if err != nil {
 		return notFound(err)
 	}
+	if c.HTML != "" {
+		if err := c.page(e, run); err != nil || c.HTML == "-" {
+			return err
+		}
+	}
 	shown := run.Show(e.Console)
 	if c.JSON {
 		return e.printJSON(shown)
 	}
 	return shown.Print(e.stdout)
+}
+
+// page writes the page of the run's last load.
+func (c *runsShowCmd) page(e *env, run *runs.Run) error {
+	if !run.Loaded() {
+		return usagef("--html: run %s has no requests of a load; for its traces: stepscope analyze %[1]s --html FILE", run.ID())
+	}
+	out, err := target(c.HTML, "", "bench.html")
+	if err != nil {
+		return err
+	}
+	loads, err := run.Load(e.Console)
+	if err != nil {
+		return err
+	}
+	var kept []*bench.Summary // for the objectives
+	if err := run.ReadJSON(runs.KindSummary, &kept); err != nil {
+		return err
+	}
+	last := loads.Runs[len(loads.Runs)-1]
+	var options bench.Options
+	if n := len(kept); n > 0 && kept[n-1] != nil && kept[n-1].Goodput != nil {
+		options.SLO = kept[n-1].Goodput.SLO
+	}
+	b := &report.Bench{Run: last.Run, Summary: bench.Summarize(last.Records, last.Run, options), Records: last.Records}
+	write := func(w io.Writer) error { return report.BenchHTML(w, b) }
+	if out == "-" {
+		return write(e.data())
+	}
+	if err := atomicfile.Write(out, write); err != nil {
+		return atomicfile.Named(out, err)
+	}
+	e.Told("page written: %s", out)
+	return nil
 }
