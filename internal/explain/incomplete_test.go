@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,15 +25,19 @@ func loseWork(t *trace.Trace, after float64) {
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() && late[s.Corr] })
 }
 
-// jump sets the clock of a rank back by 30 ms in the middle of its recording.
-func jump(t *trace.Trace) {
-	from := t.Spans[len(t.Spans)/2].Start
+// jump sets the clock of a rank back by ns after the given share of its recording.
+func jump(t *trace.Trace, after float64, ns int64) {
+	first, last := t.Spans[0].Start, t.Spans[0].Start
+	for _, s := range t.Spans {
+		first, last = min(first, s.Start), max(last, s.Start)
+	}
+	from := first + int64(after*float64(last-first))
 	for i := range t.Spans {
 		if t.Spans[i].Start >= from {
-			t.Spans[i].Start -= 30_000 * us
+			t.Spans[i].Start -= ns
 		}
 	}
-	slices.SortStableFunc(t.Spans, func(x, y trace.Span) int { return int(x.Start - y.Start) })
+	slices.SortStableFunc(t.Spans, func(x, y trace.Span) int { return cmp.Compare(x.Start, y.Start) })
 }
 
 // TestCompareIncomplete: a comparison with a capture that lacks data says so. It judges only figures that do not rest on
@@ -62,7 +67,7 @@ func TestCompareIncomplete(t *testing.T) {
 				loseWork(tr, 0)
 			}
 		}, result.JudgedSteps, "lacks GPU work of TP01"},
-		{"clock set back", "balanced", func(ts []*trace.Trace) { jump(ts[1]) }, result.JudgedNone, "collectives contradict the clocks"},
+		{"clock set back", "balanced", func(ts []*trace.Trace) { jump(ts[1], 0.5, 30_000*us) }, result.JudgedNone, "collectives contradict the clocks"},
 		{"few collectives in steps", "graphs", func(ts []*trace.Trace) { unnamed(ts, 5) }, result.JudgedOwn, "too few collectives"},
 		{"note: clock set back", "balanced", note(trace.NoteSetBack), result.JudgedNone, "TP01: 40 API calls out of order"},
 		{"note: times of 0", "balanced", note(trace.NoteDaysAway), result.JudgedNone, "TP01: 40 events days away"},
