@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
@@ -105,6 +106,11 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
 	c.sayForeign(e)
 	if err := c.check(); err != nil {
 		return err
+	}
+	if c.Pydantic != "" { // fail now, not after the batches
+		if err := atomicfile.TryFile(c.Pydantic); err != nil {
+			return fmt.Errorf("--pydantic-result-filename: nothing can be written there: %w", err)
+		}
 	}
 	about := runs.About{Tool: "bench one-batch-server", Backend: c.Backend, URL: c.BaseURL, Model: c.ModelPath}
 	return c.batches(ctx, e, about, c.ResultFilename, func(ctx context.Context, keep *experiment.Batches) error {

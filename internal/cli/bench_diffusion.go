@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -106,7 +105,7 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 		return usageError{err}
 	}
 	if c.OutputFile != "" {
-		if err := atomicfile.TryDir(filepath.Dir(c.OutputFile)); err != nil {
+		if err := atomicfile.TryFile(c.OutputFile); err != nil {
 			return fmt.Errorf("--output-file: nothing can be written there: %w", err)
 		}
 	}

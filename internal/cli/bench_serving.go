@@ -175,6 +175,9 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		if c.HTML, err = target(c.HTML, "", "bench.html"); err != nil {
 			return err
 		}
+		if err := atomicfile.TryFile(c.HTML); err != nil {
+			return fmt.Errorf("--html: nothing can be written there: %w", err)
+		}
 	}
 	if c.OutputFile != "" { // fail now, not after the load
 		if c.OutputFile, err = target(c.OutputFile, "", bench.FileName(&x.Run, time.Now())); err != nil {

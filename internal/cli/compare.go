@@ -159,7 +159,11 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 		}
 	}
 	opt.IDA, opt.IDB = a.Set.ID, b.Set.ID
-	return explain.Compare(a.Traces, b.Traces, opt)
+	compared, err := explain.Compare(a.Traces, b.Traces, opt)
+	if err == nil && compared.Judged != result.JudgedAll {
+		e.Incomplete()
+	}
+	return compared, err
 }
 
 // tables returns the options for tables on stdout.

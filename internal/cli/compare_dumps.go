@@ -117,5 +117,8 @@ func (c *compareCmd) compareDumps(e *env, sides []dumps.Side) error {
 		return usagef("--fail-on %s: performance dumps have one limit for all times, such as 5%%", named[0])
 	}
 	result := dumps.Compare(sides, c.limits.Any())
+	if len(result.Unmeasured) > 0 {
+		e.Incomplete()
+	}
 	return c.show(e, result, func(o report.Options) *report.Comparison { return report.DumpsCompared(result, o) }, false)
 }

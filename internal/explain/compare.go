@@ -50,6 +50,8 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.IDB, err)
 	}
+	ha.Lacks(ra)
+	hb.Lacks(rb)
 	c := tables.Compare(ha, hb, opt.Limits, ranks && opt.OnlyA != opt.OnlyB, opt.Force)
 	for i, rep := range []*result.Report{ra, rb} {
 		for _, why := range rep.Source.Doubts {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -43,6 +44,42 @@ func TestFewCompared(t *testing.T) {
 			}
 			if verdict := report.Words(r.Verdict); c.partial && (!strings.Contains(verdict, "whether a rank is late is unknown") || !strings.Contains(verdict, "lie outside the recognised steps")) {
 				t.Errorf("got verdict %q, want that lateness is unknown, and why", verdict)
+			}
+		})
+	}
+}
+
+// TestClocksContradict: if the clock of a rank jumps while it records, collectives end on one rank before they begin on
+// another. They are counted, and no ranks are called balanced. Few such collectives, and clocks that are merely apart,
+// are not reported.
+func TestClocksContradict(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		base   string
+		damage func(*trace.Trace)
+		said   bool
+	}{
+		{"as recorded", "graphs", func(*trace.Trace) {}, false},
+		{"an hour apart", "graphs", func(tr *trace.Trace) { retime.Clock(tr, 3600e9, 0) }, false},
+		{"set back by half a step in the middle", "graphs", func(tr *trace.Trace) { jump(tr, 0.85, 500*us) }, true},
+		{"set back near the end", "graphs", func(tr *trace.Trace) { jump(tr, 0.99, 500*us) }, false},
+		{"as recorded, eager", "balanced", func(*trace.Trace) {}, false},
+		{"set back in the middle, eager", "balanced", func(tr *trace.Trace) { jump(tr, 0.5, 30_000*us) }, true},
+		{"set ahead in the middle, eager", "balanced", func(tr *trace.Trace) { jump(tr, 0.5, -30_000*us) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ts := realSet(t, c.base)
+			c.damage(ts[1])
+			r := analyzed(t, ts)
+			i := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return strings.HasPrefix(f.ID, "data-clocks") })
+			if i >= 0 != c.said || c.said && has(r, result.Balanced) {
+				t.Fatalf("got contradictions %v, balanced %v, want contradictions %v%s", i >= 0, has(r, result.Balanced), c.said, describe(r))
+			}
+			if i >= 0 {
+				n, of := r.Findings[i].Title.Get("n").(int), r.Findings[i].Title.Get("of").(int)
+				if 10*n < of || n > of {
+					t.Errorf("%d of %d collectives contradict the clocks", n, of)
+				}
 			}
 		})
 	}

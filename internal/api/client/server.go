@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +52,11 @@ func New(base string, header http.Header) (*Server, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is not the URL of a server: give one such as http://127.0.0.1:30000", wire.WithoutUser(base))
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, fmt.Errorf("%s: no server has port %s: give a port from 1 to 65535", u.Host, port)
+		}
 	}
 	if u.User != nil {
 		return nil, fmt.Errorf("the URL of %s contains a user or a password, which would be visible wherever the URL is written: give a key instead", u.Host)

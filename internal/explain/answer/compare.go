@@ -18,10 +18,16 @@ const leastEffect = 0.01
 // both captures may be a cause if its cost differs between the captures, and if the figure that the finding affects has
 // certainly changed. rankA and rankB, if set, are the ranks compared. Only findings about these ranks count.
 func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
-	if c.Refused {
+	if c.Refused || c.Judged >= result.JudgedSteps { // a finding of one side may be due to data that the other side lacks
 		return
 	}
 	inA, inB := differing(a, rankA), differing(b, rankB)
+	if c.Judged == result.JudgedOwn {
+		waits := func(f *result.Finding) bool {
+			return len(f.Ranks) > 0 || result.KindOf(f.Kind).Figure == "exposed_comm"
+		}
+		inA, inB = slices.DeleteFunc(inA, waits), slices.DeleteFunc(inB, waits)
+	}
 	var both [][2]*result.Finding
 	inB = slices.DeleteFunc(inB, func(f *result.Finding) bool {
 		i := slices.IndexFunc(inA, func(g *result.Finding) bool { return g != nil && about(g, rankA) == about(f, rankB) })

@@ -15,11 +15,31 @@ import (
 // mostSteps is the maximum number of kinds of steps in the verdict.
 const mostSteps = 2
 
-// compared returns the verdict of a comparison.
+// compared returns the verdict of a comparison, with the data that are missing.
 func compared(c *result.Comparison) fact.Fact {
-	if c.Refused {
+	switch {
+	case c.Refused:
 		return fact.Of("compared_refused", "why", c.Unlike[0])
+	case c.Judged == result.JudgedNone:
+		return fact.Of("compared_none", "why", lacking(c))
+	case c.Judged != result.JudgedAll:
+		return fact.Of("compared_lacks."+c.Judged.String(), "what", changes(c), "why", lacking(c))
 	}
+	return changes(c)
+}
+
+// lacking names the sides that lack data, with the first reason for each.
+func lacking(c *result.Comparison) (sides []fact.Fact) {
+	for _, side := range []string{"A", "B"} {
+		if i := slices.IndexFunc(c.Incomplete, func(f fact.Fact) bool { return f.Get("side") == side }); i >= 0 {
+			sides = append(sides, fact.Of("compared_lacking", "side", side, "why", c.Incomplete[i].Get("why")))
+		}
+	}
+	return sides
+}
+
+// changes describes the changes of step times, and the cause of the largest change.
+func changes(c *result.Comparison) fact.Fact {
 	var sure, rest []*result.StepDiff
 	identical := true
 	for _, d := range lengths(c) {
@@ -32,7 +52,7 @@ func compared(c *result.Comparison) fact.Fact {
 	}
 	for i := range c.Steps {
 		d := &c.Steps[i]
-		identical = identical && d.A == d.B && d.NA == d.NB
+		identical = identical && d.A == d.B && d.NA == d.NB && d.Verdict != result.NotJudged
 	}
 	slices.SortStableFunc(sure, func(x, y *result.StepDiff) int {
 		of := func(d *result.StepDiff) float64 { return math.Abs(d.B-d.A) * float64(min(d.NA, d.NB)) }
@@ -75,7 +95,7 @@ func compared(c *result.Comparison) fact.Fact {
 	}
 	switch {
 	case why.Key != "":
-	case len(says) > 0:
+	case len(says) > 0 && c.Judged < result.JudgedSteps:
 		why = fact.Of("compared_unexplained")
 	case len(c.Causes) > 0:
 		x := &c.Causes[0]
@@ -128,7 +148,7 @@ func unsure(c *result.Comparison, rows []*result.StepDiff) fact.Fact {
 		return fact.Of("compared_few")
 	}
 	for i := range c.Throughput {
-		if t := &c.Throughput[i]; t.Enough && t.Figure == "time_per_step" && math.Abs(t.Change) > metric.SameWithin && slices.ContainsFunc(tested, func(d *result.StepDiff) bool {
+		if t := &c.Throughput[i]; t.Enough && t.Verdict != result.NotJudged && t.Figure == "time_per_step" && math.Abs(t.Change) > metric.SameWithin && slices.ContainsFunc(tested, func(d *result.StepDiff) bool {
 			return d.Kind == t.Kind && d.Mode == t.Mode && math.Abs(d.Change.Change) <= metric.SameWithin
 		}) {
 			return fact.Of("unsure_time", "what", overWindow(c, t))

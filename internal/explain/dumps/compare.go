@@ -38,7 +38,9 @@ type Comparison struct {
 	Slow    []SlowStep   `json:"slow_steps"`
 	Causes  [][]Cause    `json:"causes"` // main causes of each side's change; empty for the base
 	Worse   []Regression `json:"regressions"`
-	Limit   float64      `json:"limit"` // requested limit, as a share; 0: none
+	// Unmeasured lists the sides whose total time, or that of the base, is 0 in all dumps.
+	Unmeasured []int   `json:"unmeasured"`
+	Limit      float64 `json:"limit"` // requested limit, as a share; 0: none
 }
 
 // About describes the content of a side.
@@ -109,7 +111,7 @@ const (
 func Compare(sides []Side, failOn float64) *Comparison {
 	c := &Comparison{
 		Format: 1, Limit: failOn, Stages: []Row{}, Steps: []Row{}, Memory: []Memory{}, Unlike: []Unlike{}, NotSaid: []string{}, Slow: []SlowStep{},
-		Causes: make([][]Cause, len(sides)), Worse: []Regression{},
+		Causes: make([][]Cause, len(sides)), Worse: []Regression{}, Unmeasured: []int{},
 	}
 	read := make([][]*dump, len(sides))
 	for i, s := range sides {
@@ -131,6 +133,11 @@ func Compare(sides []Side, failOn float64) *Comparison {
 	c.Rest = row("between stages", -1, read, (*dump).rest)
 	c.steps(read)
 	c.memory(sides)
+	for side, v := range c.E2E.Values {
+		if side > 0 && (v.N == 0 || c.E2E.Values[0].N == 0) {
+			c.Unmeasured = append(c.Unmeasured, side)
+		}
+	}
 	judge([]*Row{&c.E2E}, wholeStatus, nil)
 	c.slowSteps()
 	for side := range sides {

@@ -133,6 +133,9 @@ func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 func (c *Comparison) causes(side int) []Cause {
 	whole := c.E2E.Values[side].Diff
 	out := []Cause{}
+	if slices.Contains(c.Unmeasured, side) {
+		return out
+	}
 	for _, r := range slices.Concat(c.Stages, []Row{c.Rest}) {
 		diff := r.Values[side].Diff
 		if whole != 0 && diff/whole >= causeShare {

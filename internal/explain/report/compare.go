@@ -54,6 +54,7 @@ func Compared(c *result.Comparison, o Options) *Comparison {
 	for _, d := range c.Doubts {
 		v.doubts = append(v.doubts, "not one capture: "+columns.Clean(d)+": rank findings may be wrong")
 	}
+	v.doubts = append(v.doubts, prefixed("incomplete: ", words(c.Incomplete))...)
 	v.unlike, v.worse, v.undecided, v.notes = words(c.Unlike), words(c.Regressions), words(c.Undecided), words(c.Notes)
 	if c.Refused {
 		v.unlike = v.unlike[1:] // the verdict contains the first difference

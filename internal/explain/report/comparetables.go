@@ -46,7 +46,7 @@ func compareTables(c *result.Comparison, o Options) []*table {
 	if folded > 0 {
 		steps.omit(fmt.Sprintf("%s with too few steps (%s)", metric.Count(folded), strings.Join(slices.Sorted(maps.Keys(few)), ", ")))
 	}
-	if unmoved > 0 && c.Refused {
+	if unmoved > 0 && (c.Refused || c.Judged >= result.JudgedSteps) {
 		steps.omit(plural(unmoved, "more figure"))
 	} else if unmoved > 0 {
 		steps.omit(metric.Count(unmoved) + " without a significant change")

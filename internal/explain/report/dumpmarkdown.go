@@ -19,7 +19,7 @@ import (
 func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	var b strings.Builder
 	write := lines(&b)
-	for _, line := range append(prefixed("MISMATCH in ", dumpDifferences(c, loops(c))), fallbacks(c)...) {
+	for _, line := range append(prefixed("MISMATCH in ", dumpDifferences(c, loops(c))), dumpDoubts(c)...) {
 		write("> ", escapeMarkdown(line), "\n")
 	}
 	write("### Performance Comparison Report\n")

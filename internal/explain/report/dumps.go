@@ -17,7 +17,7 @@ import (
 
 // DumpsCompared returns a comparison of performance dumps.
 func DumpsCompared(c *dumps.Comparison, o Options) *Comparison {
-	v := &Comparison{title: "Comparison of performance dumps", doubts: fallbacks(c), unlike: dumpDifferences(c, false)}
+	v := &Comparison{title: "Comparison of performance dumps", doubts: dumpDoubts(c), unlike: dumpDifferences(c, false)}
 	var verdicts []string
 	for i := range c.Sides {
 		v.sides = append(v.sides, dumpSide(&c.Sides[i]))
@@ -32,6 +32,11 @@ func DumpsCompared(c *dumps.Comparison, o Options) *Comparison {
 			text += " (not tested: too few dumps)"
 		}
 		v.worse = append(v.worse, text)
+	}
+	if c.Limit > 0 {
+		for _, side := range c.Unmeasured {
+			v.undecided = append(v.undecided, ofSide(c, side)+"E2E is not judged: total_duration_ms is 0")
+		}
 	}
 	v.answer(c.Limit, nil, false, "slower")
 	for _, s := range c.Slow {
@@ -96,11 +101,14 @@ func dumpDifferences(c *dumps.Comparison, counted bool) (lines []string) {
 	return lines
 }
 
-// fallbacks lists the sides that did not use SGLang's pipeline.
-func fallbacks(c *dumps.Comparison) (lines []string) {
+// dumpDoubts lists the sides that did not use SGLang's pipeline, and the sides without a total time.
+func dumpDoubts(c *dumps.Comparison) (lines []string) {
 	for i := range c.Sides {
 		if c.Sides[i].Diffusers {
 			lines = append(lines, sideLetter(i)+" fell back to Diffusers' own pipeline, so it shows nothing about SGLang's")
+		}
+		if c.E2E.Values[i].N == 0 {
+			lines = append(lines, sideLetter(i)+" has no total time: total_duration_ms is 0, so E2E is not judged")
 		}
 	}
 	return lines
@@ -110,7 +118,7 @@ func fallbacks(c *dumps.Comparison) (lines []string) {
 func dumpVerdict(c *dumps.Comparison, side int) string {
 	v, base := &c.E2E.Values[side], &c.E2E.Values[0]
 	if base.N == 0 || v.N == 0 {
-		return "E2E is missing on one side: total_duration_ms is 0"
+		return "E2E is not judged, since it is missing on one side: total_duration_ms is 0"
 	}
 	var parts []string
 	if changed(v) {

@@ -20,7 +20,10 @@ type Comparison struct {
 	// much for any conclusion.
 	Unlike  []fact.Fact `json:"unlike"`
 	Refused bool        `json:"refused"`
-	Steps   []StepDiff  `json:"steps"`
+	// Incomplete lists the data that the sides lack. Judged is the group of figures that can be judged without them.
+	Incomplete []fact.Fact `json:"incomplete"`
+	Judged     Judged      `json:"judged"`
+	Steps      []StepDiff  `json:"steps"`
 	// Throughput compares the time of the windows per step, which includes stalls that medians hide.
 	Throughput []Throughput `json:"throughput"`
 	Kernels    []KernelDiff `json:"kernels"` // the kernel with the largest effect on the step first
@@ -37,6 +40,22 @@ type Comparison struct {
 
 	OfRanks bool `json:"-"` // A and B are ranks of one capture
 }
+
+// Judged is a group of figures that a comparison judges.
+type Judged int
+
+// Groups of figures, the largest first.
+const (
+	JudgedAll   Judged = iota
+	JudgedOwn          // all but waits for other ranks, and communication
+	JudgedSteps        // median step times
+	JudgedNone
+)
+
+func (j Judged) String() string { return [...]string{"all", "own", "steps", "none"}[j] }
+
+// MarshalText returns the name of the group.
+func (j Judged) MarshalText() ([]byte, error) { return []byte(j.String()), nil }
 
 // Said returns the name that sentences use for steps of a kind. It returns "" if no step has a known kind.
 func (c *Comparison) Said(kind string) string {

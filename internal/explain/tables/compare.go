@@ -18,12 +18,13 @@ func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Compar
 	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limits.Any(), OfRanks: ranks}
 	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
 	c.Throughput = throughputs(a, b, ranks)
+	incomplete(c, a, b, ranks)
 	unlike(c, a, b, ranks, force)
 	for _, l := range limits.Named() {
 		c.Limits = append(c.Limits, l.String())
 	}
 	if c.Refused {
-		withdraw(c)
+		withdraw(c, func(_, _, verdict string) bool { return verdict != result.Appeared && verdict != result.Vanished })
 	} else {
 		regressions(c, c.Limit, ranks)
 		for _, l := range limits.Named() {
@@ -59,12 +60,13 @@ const (
 // unlike lists the differences between the workloads of the captures, and decides whether they rule out a verdict.
 func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 	add := func(f fact.Fact) { c.Unlike = append(c.Unlike, f) }
-	if !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
+	lossy := c.Judged >= result.JudgedSteps // missing steps and kernels may be lost ones
+	if !lossy && !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
 		add(fact.Of("compare_nothing"))
 		c.Refused = true
 		return
 	}
-	if !ranks {
+	if !ranks && !lossy {
 		ofA, ofB, often := alike(a, b)
 		switch {
 		case max(ofA, ofB) < leastLike:
@@ -90,25 +92,25 @@ func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 	}
 }
 
-// withdraw replaces the verdicts on changes of all rows, since rows are not judged without a verdict on the captures.
-func withdraw(c *result.Comparison) {
-	var said []*string
+// withdraw replaces the verdicts of all rows for which from returns true. Rows are not judged without a verdict on the
+// captures.
+func withdraw(c *result.Comparison, from func(figure, class, verdict string) bool) {
+	take := func(figure, class string, verdict *string) {
+		if *verdict != result.Unclear && from(figure, class, *verdict) {
+			*verdict = result.NotJudged
+		}
+	}
 	for i := range c.Steps {
-		said = append(said, &c.Steps[i].Verdict)
+		take(c.Steps[i].Figure, "", &c.Steps[i].Verdict)
 	}
 	for i := range c.Throughput {
-		said = append(said, &c.Throughput[i].Verdict)
+		take(c.Throughput[i].Figure, "", &c.Throughput[i].Verdict)
 	}
 	for i := range c.Kernels {
-		said = append(said, &c.Kernels[i].Verdict)
+		take("", c.Kernels[i].Class, &c.Kernels[i].Verdict)
 	}
 	for i := range c.Modules {
-		said = append(said, &c.Modules[i].Verdict)
-	}
-	for _, v := range said {
-		if slices.Contains([]string{result.Slower, result.Faster, result.Same, result.NotClear}, *v) {
-			*v = result.NotJudged
-		}
+		take("", "", &c.Modules[i].Verdict)
 	}
 }
 

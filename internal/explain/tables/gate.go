@@ -38,6 +38,11 @@ type judged struct {
 	enough                bool
 }
 
+// unjudged reports a limit that cannot be judged.
+func unjudged(c *result.Comparison, l gate.Limit, why string) {
+	c.Undecided = append(c.Undecided, fact.Of("limit_"+why, "limit", l.String()))
+}
+
 // judgedRows returns the rows of steps that both captures have, and the rows of throughput.
 func judgedRows(c *result.Comparison) (rows []judged) {
 	for i := range c.Steps {
@@ -66,7 +71,7 @@ func (d *judged) apply(c *result.Comparison, l gate.Limit, decide bool) {
 	}
 	list, said := &c.Regressions, fact.Of("worse_steps", "figure", d.figure, "kind", c.Said(d.kind), "batch", batch, "change", d.change, "low", d.lo, "high", d.hi)
 	switch significant := d.verdict == result.Slower || d.verdict == result.Faster; {
-	case !d.enough:
+	case !d.enough, d.verdict == result.NotJudged:
 		return
 	case significant && l.Broken(edge):
 	case decide && d.verdict != result.Same && l.Broken(d.change):
@@ -85,18 +90,20 @@ func hold(c *result.Comparison, l gate.Limit) {
 	if !found {
 		kind, figure = "", l.Name
 	}
-	there, enough := false, false
+	there, enough, lost := false, false, false
 	for _, d := range judgedRows(c) {
 		if d.figure == figure && (kind == "" || d.kind == kind) {
-			there, enough = true, enough || d.enough
+			there, enough, lost = true, enough || d.enough, lost || d.verdict == result.NotJudged
 			d.apply(c, l, true)
 		}
 	}
 	switch {
+	case lost, c.Judged >= result.JudgedSteps && !enough:
+		unjudged(c, l, "incomplete")
 	case !there:
-		c.Undecided = append(c.Undecided, fact.Of("limit_nothing", "limit", l.String()))
+		unjudged(c, l, "nothing")
 	case !enough:
-		c.Undecided = append(c.Undecided, fact.Of("limit_few", "limit", l.String()))
+		unjudged(c, l, "few")
 	}
 }
 
@@ -118,10 +125,18 @@ func regressions(c *result.Comparison, limit float64, ranks bool) {
 			slower[bucket{d.Kind, d.Mode, d.Batch}] = true
 		}
 	}
+	enough := false
 	for _, d := range judgedRows(c) {
 		if slices.Contains(figures, d.figure) {
+			enough = enough || d.enough
 			d.apply(c, gate.Limit{By: limit}, strings.HasSuffix(d.figure, "_per_step"))
 		}
+	}
+	switch l := (gate.Limit{By: limit}); {
+	case c.Judged >= result.JudgedSteps:
+		unjudged(c, l, "incomplete")
+	case !enough:
+		unjudged(c, l, "few")
 	}
 	for i := range c.Kernels {
 		switch d := &c.Kernels[i]; {

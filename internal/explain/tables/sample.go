@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -24,6 +25,8 @@ type Sample struct {
 	modules map[moduleKey][]float64 // values as in kernelSamples.sums
 	// rankSteps is the number of steps of a bucket, summed over all ranks.
 	rankSteps map[bucket]int
+	judged    result.Judged // the figures that can be judged with the data of this side
+	lacks     []fact.Fact   // the data that this side lacks
 }
 
 // stacks reports whether Python stacks were recorded.
