@@ -3,7 +3,7 @@ package trace
 // Invariants of recordings. None is violated in captures of SGLang 0.5.11 and 0.5.17 and vLLM 0.26 on H100 and H200, with
 // and without injected faults. A violation adds a note of the kind in brackets.
 //
-//   - No span has a negative duration [NoteNegative].
+//   - No span has a negative duration [NoteNegative]. A GPU op that has one counts as lost.
 //   - No time is 0 or lies days away from the other times of its file [NoteDaysAway].
 //   - A GPU op ends before a later op of its stream ends [NoteRunsOn]. Ops may overlap (programmatic dependent launch),
 //     but a stream completes them in order. Some ROCm captures report kernels that end 25 ms too late.

@@ -155,7 +155,7 @@ var noteKinds = [numNoteKinds]struct {
 	NotePhaseUnknown:   {Warning, "events of unknown ph %s", Note.names},
 	NotePhaseMissing:   {Warning, "events without ph", nil},
 	NoteMemoryTime:     {Warning, "memory events without a usable ts", nil},
-	NoteNegative:       {Loss, "negative durations taken as 0", nil},
+	NoteNegative:       {Loss, "negative durations: GPU work left out, other spans taken as 0", nil},
 	NoteDaysLong:       {Loss, "spans longer than 7 days dropped", nil},
 	NoteDaysLongNested: {Warning, "spans longer than 7 days taken as 0", nil},
 	NoteNoDur:          {Loss, "spans without a usable dur", nil},
