@@ -1,12 +1,17 @@
 package explain
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -74,6 +79,68 @@ func TestLateBesideLost(t *testing.T) {
 		lost := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" })
 		if late := stragglersOf(r); !slices.Equal(late, want) || lost >= 0 != r.Partial() || r.Partial() != (c.name != "as recorded") {
 			t.Errorf("%s: got late ranks %q, finding of lost work %d; want %q%s", c.name, late, lost, want, describe(r))
+		}
+	}
+}
+
+// TestNegativeDurations: kernels with negative durations count as lost. Taken as 0, they would make the GPU idle and
+// collectives impossible.
+func TestNegativeDurations(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(testTraces, "graphs", "*.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	dur := regexp.MustCompile(`(?s)("cat": "kernel".*?"dur": )(\d)`)
+	for _, share := range []float64{0, 0.25, 1} {
+		dir, n, rng := t.TempDir(), 0, rand.New(rand.NewPCG(7, 7))
+		for _, f := range files {
+			text := dur.ReplaceAllFunc(packedtest.Read(t, f), func(b []byte) []byte {
+				if n++; rng.Float64() >= share {
+					return b
+				}
+				return dur.ReplaceAll(b, []byte("${1}-$2"))
+			})
+			if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(filepath.Base(f), ".gz")), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := analyzed(t, readDir(t, dir))
+		ids := map[string]bool{}
+		for _, f := range r.Findings {
+			ids[f.ID] = true
+		}
+		lost := ids["data-lost-tp00"] && ids["data-lost-tp01"] && ids["data-lost-tp02"] && ids["data-lost-tp03"]
+		if n < 4900 || has(r, result.HostBound) || len(said(r, result.Straggler)) > 0 || lost != (share > 0) || r.Partial() != lost || has(r, result.Balanced) == lost {
+			t.Errorf("a share of %g of %d durations is negative: got lost %t%s", share, n, lost, describe(r))
+		}
+	}
+}
+
+// TestSetBack: a clock that is set back by 30 ms inside the longest op, which calls no API, makes the answer incomplete.
+// The spans in progress end 30 ms earlier, so no two of them cross, but collectives contradict the clocks.
+func TestSetBack(t *testing.T) {
+	const by = 30_000_000
+	for _, back := range []bool{false, true} {
+		set := clone(realSet(t, "balanced"))
+		var longest trace.Span
+		for _, s := range set[1].Spans {
+			if s.Cat == trace.CPUOp && s.Dur > longest.Dur {
+				longest = s
+			}
+		}
+		for i := range set[1].Spans {
+			switch s := &set[1].Spans[i]; {
+			case !back || s.End() < longest.End():
+			case s.Start > longest.Start+by:
+				s.Start -= by
+			default:
+				s.Dur = max(s.Dur-by, 0)
+			}
+		}
+		slices.SortStableFunc(set[1].Spans, func(a, b trace.Span) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur)) })
+		r := analyzed(t, set)
+		if late := stragglersOf(r); r.Partial() != back || back && len(late) > 0 {
+			t.Errorf("set back %t: got partial %t, late ranks %q%s", back, r.Partial(), late, describe(r))
 		}
 	}
 }

@@ -20,13 +20,16 @@ type replay struct {
 	step   *prep.Step
 	counts map[int32]int // by name
 	ops    int
+	kernel bool // whether at least one op is a kernel
 	hash   uint64
 }
 
 // replaySort identifies steps that replay the same graphs on one rank.
 type replaySort struct {
 	rank   int
+	stage  int // of the pipeline
 	kind   trace.StepKind
+	mode   string
 	batch  int
 	tokens int
 	graphs int
@@ -34,9 +37,9 @@ type replaySort struct {
 
 // findLostOps sets LostOps of the steps of all ranks.
 func findLostOps(ranks []*Rank) {
-	var all []*replay
 	sorts := map[replaySort][]*replay{}
-	times := map[uint64]int{} // hash -> number of replays with these kernels
+	times := map[uint64]int{}    // hash -> number of replays with these kernels
+	most := map[replaySort]int{} // largest number of ops, by kind of step on any rank
 	for i, r := range ranks {
 		for _, p := range r.replays() {
 			info := &p.step.Info
@@ -44,17 +47,21 @@ func findLostOps(ranks []*Rank) {
 			if p.step.LostOps = 0; info.Batch < 0 || info.Kind != trace.Decode && info.Tokens < 0 {
 				continue
 			}
-			k := replaySort{i, info.Kind, info.Batch, info.Tokens, p.step.Graphs}
-			all, sorts[k] = append(all, p), append(sorts[k], p)
+			k := replaySort{i, r.Source.Rank.PP, info.Kind, info.Mode, info.Batch, info.Tokens, p.step.Graphs}
+			sorts[k] = append(sorts[k], p)
 			times[p.hash]++
+			k.rank = 0
+			most[k] = max(most[k], p.ops)
 		}
 	}
-	// whole holds the sets of kernels that recur, by kind of step on any rank.
+	// whole holds the sets of kernels that recur, by kind of step on any rank. A set that is smaller than half of another
+	// may recur because a few copies remain of each replay.
+	recurs := func(k replaySort, p *replay) bool { return times[p.hash] > 1 && 2*p.ops > most[k] && p.kernel }
 	whole := map[replaySort]map[uint64]*replay{}
 	for k, list := range sorts {
 		k.rank = 0
 		for _, p := range list {
-			if times[p.hash] > 1 {
+			if recurs(k, p) {
 				if whole[k] == nil {
 					whole[k] = map[uint64]*replay{}
 				}
@@ -66,7 +73,7 @@ func findLostOps(ranks []*Rank) {
 		k.rank = 0
 		var others []*replay
 		for _, p := range list {
-			if times[p.hash] > 1 {
+			if recurs(k, p) {
 				continue
 			}
 			least, more := 0, false
@@ -76,6 +83,9 @@ func findLostOps(ranks []*Rank) {
 					least = n
 				}
 				more = more || n < 0 && w.within(p)
+			}
+			if !p.kernel {
+				least = max(least, 1)
 			}
 			if p.step.LostOps = least; least == 0 && !more {
 				others = append(others, p)
@@ -120,6 +130,7 @@ func (r *Rank) replays() []*replay {
 		}
 		p.counts[o.Name]++
 		p.ops++
+		p.kernel = p.kernel || o.Cat == trace.Kernel
 		p.hash += mix(uint64(o.Name) + 1) // a sum, because parallel branches of a graph run in any order
 	}
 	out := make([]*replay, 0, len(of))

@@ -86,6 +86,8 @@ func TestSpans(t *testing.T) {
 		{"B without E, E without B", doc("", `{"ph": "E", "pid": 1, "tid": 2, "ts": 4}`, `{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 2, "ts": 5}`),
 			[]string{"cpu_op a 5000+0"}, []string{"1 B events without an E, length taken as 0", "1 E events without a B"}},
 		{"negative length", doc("", x("cpu_op", "a", "1", "-1", "")), []string{"cpu_op a 1000+0"}, []string{"1 negative durations: GPU work left out, other spans taken as 0"}},
+		{"negative length of GPU work", doc("", x("kernel", "k", "1", "-1", ""), x("gpu_memcpy", "c", "1", "-1", ""), x("kernel", "k", "2", "1", ""), x("kernel", "k", "3", "-1", "")),
+			[]string{"kernel k 2000+1000"}, []string{"3 negative durations: GPU work left out, other spans taken as 0"}},
 		{"no ts, no dur, words", doc("", `{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 2, "dur": 1}`, `{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 2, "ts": 1}`,
 			x("cpu_op", "a", "NaN", "1", ""), x("cpu_op", "a", "1", `"soon"`, ""), x("cpu_op", "b", "1", "1", "")),
 			[]string{"cpu_op b 1000+1000"}, []string{"2 spans without a usable dur", "2 spans without a usable ts", "1 values with NaN, control characters or broken UTF-8 replaced"}},
