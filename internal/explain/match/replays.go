@@ -38,8 +38,7 @@ type replaySort struct {
 // findLostOps sets LostOps of the steps of all ranks.
 func findLostOps(ranks []*Rank) {
 	sorts := map[replaySort][]*replay{}
-	times := map[uint64]int{}    // hash -> number of replays with these kernels
-	most := map[replaySort]int{} // largest number of ops, by kind of step on any rank
+	times := map[uint64]int{} // hash -> number of replays with these kernels
 	for i, r := range ranks {
 		for _, p := range r.replays() {
 			info := &p.step.Info
@@ -50,18 +49,16 @@ func findLostOps(ranks []*Rank) {
 			k := replaySort{i, r.Source.Rank.PP, info.Kind, info.Mode, info.Batch, info.Tokens, p.step.Graphs}
 			sorts[k] = append(sorts[k], p)
 			times[p.hash]++
-			k.rank = 0
-			most[k] = max(most[k], p.ops)
 		}
 	}
-	// whole holds the sets of kernels that recur, by kind of step on any rank. A set that is smaller than half of another
-	// may recur because a few copies remain of each replay.
-	recurs := func(k replaySort, p *replay) bool { return times[p.hash] > 1 && 2*p.ops > most[k] && p.kernel }
+	// whole holds the sets of kernels that recur, by kind of step on any rank. Copies alone may recur because all
+	// kernels are lost.
+	recurs := func(p *replay) bool { return times[p.hash] > 1 && p.kernel }
 	whole := map[replaySort]map[uint64]*replay{}
 	for k, list := range sorts {
 		k.rank = 0
 		for _, p := range list {
-			if recurs(k, p) {
+			if recurs(p) {
 				if whole[k] == nil {
 					whole[k] = map[uint64]*replay{}
 				}
@@ -73,7 +70,7 @@ func findLostOps(ranks []*Rank) {
 		k.rank = 0
 		var others []*replay
 		for _, p := range list {
-			if recurs(k, p) {
+			if recurs(p) {
 				continue
 			}
 			least, more := 0, false
