@@ -3,12 +3,14 @@ package trace
 // Invariants of recordings. None is violated in captures of SGLang 0.5.11 and 0.5.17 and vLLM 0.26 on H100 and H200, with
 // and without injected faults. A violation adds a note of the kind in brackets.
 //
-//   - No span has a negative duration [NoteNegative].
+//   - No span has a negative duration [NoteNegative]. A GPU op that has one counts as lost.
 //   - No time is 0 or lies days away from the other times of its file [NoteDaysAway].
 //   - A GPU op ends before a later op of its stream ends [NoteRunsOn]. Ops may overlap (programmatic dependent launch),
 //     but a stream completes them in order. Some ROCm captures report kernels that end 25 ms too late.
 //   - Correlation ids of a thread's API calls rise with time [NoteSetBack]. In order of time they fall only where the
 //     clock was set back.
+//   - Ops and API calls of a thread are nested, and so are its steps [NoteCross]. Two of them cross where the clock was
+//     set back.
 //   - A GPU op ends before the synchronisation that waited for it ends [NoteLateOps].
 //   - Each launch has a GPU op, except a launch that is recorded into a CUDA graph during graph capture [NoteLostOps].
 const (
@@ -27,6 +29,19 @@ const (
 // of 0 is a missing time, unless the file's times begin at about 0.
 func Away(at, mid int64) bool {
 	return at < mid-Longest || at > mid+Longest || at == 0 && mid > 3600*second
+}
+
+// Nest finds spans of one thread that cross: each of the two has a part outside of the other. The zero value is ready to
+// use. It takes spans in order of time, parents first, and keeps only the outermost.
+type Nest struct{ start, end int64 }
+
+// Crosses adds a span and reports whether it crosses an earlier one by at least SetBackLeast.
+func (n *Nest) Crosses(start, end int64) bool {
+	was := *n
+	if start >= was.end || end > was.end {
+		n.start, n.end = start, end
+	}
+	return start > was.start && was.end-start > SetBackLeast && end-was.end > SetBackLeast
 }
 
 // Waits counts the GPU ops launched by one thread that end after the synchronisation that waited for them. The zero value

@@ -101,6 +101,7 @@ const (
 	NoteClamped
 
 	NoteRunsOn  // Count GPU ops that end after a later op of their stream
+	NoteCross   // Count spans cross another span of their thread
 	NoteSetBack // Count API calls have a lower correlation id than the preceding one; End is the largest distance, ns
 	NoteLateOps // Count GPU ops that end after the synchronisation that waited for them
 	NoteLostOps // Count launches out of Lost have no GPU op
@@ -155,7 +156,7 @@ var noteKinds = [numNoteKinds]struct {
 	NotePhaseUnknown:   {Warning, "events of unknown ph %s", Note.names},
 	NotePhaseMissing:   {Warning, "events without ph", nil},
 	NoteMemoryTime:     {Warning, "memory events without a usable ts", nil},
-	NoteNegative:       {Loss, "negative durations taken as 0", nil},
+	NoteNegative:       {Loss, "negative durations: GPU work left out, other spans taken as 0", nil},
 	NoteDaysLong:       {Loss, "spans longer than 7 days dropped", nil},
 	NoteDaysLongNested: {Warning, "spans longer than 7 days taken as 0", nil},
 	NoteNoDur:          {Loss, "spans without a usable dur", nil},
@@ -188,6 +189,7 @@ var noteKinds = [numNoteKinds]struct {
 
 	NoteStageName: {Warning, "its name says %s, but it holds %s: the content decides", Note.names},
 	NoteRunsOn:    {Loss, "GPU ops that end after a later op of their stream: cut at its start", nil},
+	NoteCross:     {Loss, "host spans that cross on one thread, since the clock was set back while recording: times around them are wrong", nil},
 	NoteSetBack:   {Loss, "API calls out of order, since the clock was set back while recording: times around them are wrong", nil},
 	NoteLateOps:   {Loss, "GPU ops that end after the synchronisation that waited for them: times of GPU work are wrong", nil},
 	NoteLostOps: {Loss, "%d of %d launches have no GPU record: figures of GPU work are too low", func(n Note) []any {

@@ -138,7 +138,7 @@ func (n *comparison) count(d *match.Domain) {
 				n.outside++
 			case step < first || step >= end:
 				n.apart++
-			case d.Lacks(step):
+			case r.Lacks(step):
 				n.lost++
 			default:
 				n.alone++

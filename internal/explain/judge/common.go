@@ -158,7 +158,7 @@ func unpairedIn(c *capture) map[rankStep]int64 {
 			var told, rest []prep.Interval // told: compute and comparable collectives; rest: all other communication
 			var steps []int
 			known := func(i int) bool {
-				return kernel.Synchronising(r.Colls[r.Ops[i].Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible())
+				return kernel.Synchronising(r.Colls[r.Ops[i].Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible() && d.Lacking(d.Matches[r.Match[i]].Step) == 0)
 			}
 			for i := range r.Ops {
 				if o := &r.Ops[i]; o.Comm() && o.Step >= 0 && !known(i) {

@@ -109,7 +109,7 @@ func dataFindings(c *capture) (out []result.Finding) {
 		lost := lostWork(r)
 		switch {
 		case c.HostOnly:
-		case len(lost.Steps) > 0 || r.AsGoodAsMissing() && r.Lost > 0:
+		case len(lost.Steps) > 0 || r.AsGoodAsMissing() && r.Lost > 0 || lost.Title.Key == "data-lost.few":
 			// Ranks that lost work in the same steps, as at the end of a window, share a finding.
 			same := func(f result.Finding) bool {
 				return f.Title.Key == "data-lost.steps" && f.Title.Key == lost.Title.Key && slices.Equal(f.Steps, lost.Steps)
@@ -184,13 +184,13 @@ func dataFindings(c *capture) (out []result.Finding) {
 // that count as not measured.
 func lostWork(r *match.Rank) result.Finding {
 	type sums struct {
-		steps           []int
-		of, n, launches int
+		steps                         []int
+		of, n, launches, ops, kernels int
 	}
 	kinds := map[string]*sums{}
 	f := whole(result.Data, "medium", id("data-lost", r.Label), fact.Fact{})
 	f.Ranks = []int{r.Index}
-	lost := 0
+	lost, ops, kernels := 0, 0, 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		k := kinds[s.Info.Kind.String()]
@@ -200,22 +200,35 @@ func lostWork(r *match.Rank) result.Finding {
 		}
 		k.of++
 		k.n, k.launches, lost = k.n+s.Lost, k.launches+s.Lost+s.Launches, lost+s.Lost
+		k.ops, k.kernels = k.ops+s.LostOps, k.kernels+s.LostOps+s.Kernels
+		ops, kernels = ops+s.LostOps, kernels+s.LostOps+s.Kernels
 		if s.Unmeasured() {
 			k.steps = append(k.steps, i+r.First)
 			f.Steps = append(f.Steps, i+r.First)
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		if k := kinds[kind]; len(k.steps) > 0 {
+		k := kinds[kind]
+		if len(k.steps) > 0 && k.n > 0 {
 			f.Evidence = append(f.Evidence, proof("count", float64(k.n), float64(k.launches),
 				fact.Of("lost_steps", "kind", kind, "steps", k.steps, "n", len(k.steps), "all", k.of, "lost", k.n, "launches", k.launches)))
+		}
+		if len(k.steps) > 0 && k.ops > 0 {
+			f.Evidence = append(f.Evidence, proof("count", float64(k.ops), float64(k.kernels),
+				fact.Of("lost_replays", "kind", kind, "steps", k.steps, "n", len(k.steps), "all", k.of, "lost", k.ops, "kernels", k.kernels)))
 		}
 	}
 	if n := len(f.Steps); n > 0 {
 		f.FirstStep, f.LastStep = f.Steps[0], f.Steps[n-1]
 	}
 	lost = max(lost, r.Lost) // lost includes graphs, and r.Lost includes launches outside of steps
-	if f.Title = fact.Of("data-lost", "rank", r.Label, "n", lost, "of", lost+len(r.Calls)); !r.AsGoodAsMissing() {
+	f.Title = fact.Of("data-lost", "rank", r.Label, "n", lost, "of", lost+len(r.Calls))
+	switch {
+	case r.AsGoodAsMissing() && ops > 0:
+		f.Title = fact.Of("data-lost.replays", "rank", r.Label, "n", ops, "of", kernels)
+	case !r.AsGoodAsMissing() && len(f.Steps) == 0 && float64(ops) > trace.LostLeast*float64(kernels):
+		f.Title = fact.Of("data-lost.few", "rank", r.Label, "n", ops, "of", kernels)
+	case !r.AsGoodAsMissing():
 		f.Title = fact.Of("data-lost.steps", "ranks", []string{r.Label}, "n", len(f.Steps), "of", len(r.Steps))
 	}
 	return f

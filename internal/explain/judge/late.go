@@ -293,7 +293,7 @@ func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 }
 
 // meanWait returns the average wait of the domain's other ranks in a collective, in ns. Late ranks, and ranks that do
-// not take part, count as not waiting. If most ranks are late, the average is over the early ranks.
+// not take part, count as not waiting. Ranks that lost work of the step do not count. If most ranks are late, the average is over the early ranks.
 func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 	var sum int64
 	for _, p := range m.At {
@@ -302,7 +302,7 @@ func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 		}
 	}
 	if early == 0 {
-		early = max(len(d.Ranks)-1, 1)
+		early = max(len(d.Ranks)-d.Lacking(m.Step)-1, 1)
 	}
 	return sum / int64(early)
 }

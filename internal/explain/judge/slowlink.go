@@ -18,7 +18,7 @@ func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
 	moved := make([]int64, c.Steps)
 	for i := range d.Matches {
 		m := &d.Matches[i]
-		if m.First || !m.Possible() {
+		if m.First || !m.Possible() || d.Lacking(m.Step) > 0 { // the wait for a rank with lost work looks like a transfer
 			continue
 		}
 		shortest := m.At[0].End - m.At[0].Start

@@ -128,9 +128,9 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 }
 
 // hidden reports whether another rank made the remaining ranks wait, on average, longer in step n than a usual step
-// takes, or whether a rank has lost GPU work of the step. In such a step, the lateness of rank i cannot be seen.
+// takes, or whether the recording lost work of rank i in the step. In such a step, the lateness of rank i cannot be seen.
 func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
-	if d.Lacks(n) {
+	if d.Ranks[i].Lacks(n) {
 		return true
 	}
 	for j := range d.late {

@@ -55,6 +55,7 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 		a.Ranks = append(a.Ranks, &Rank{Rank: r, Match: make([]int32, len(r.Ops)), Wait: make([]int64, len(r.Ops))})
 		a.HostOnly = a.HostOnly && len(r.Ops) == 0
 	}
+	findLostOps(a.Ranks)
 	var all []*Domain
 	for _, d := range domains(a.Ranks) {
 		d.pair()

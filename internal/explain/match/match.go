@@ -112,19 +112,27 @@ func (d *Domain) Common() (first, end int) {
 	return first, max(first, end)
 }
 
-// Lacks reports whether a rank has lost GPU work of the step, so that ranks cannot be compared in it.
-func (d *Domain) Lacks(step int) bool {
-	return slices.ContainsFunc(d.Ranks, func(r *Rank) bool {
-		i := step - r.First
-		return i >= 0 && i < len(r.Steps) && r.Steps[i].Unmeasured() && len(r.Ops) > 0
-	})
+// Lacks reports whether the recording lost GPU work of the rank in the step, so that the rank cannot be compared in it.
+func (r *Rank) Lacks(step int) bool {
+	i := step - r.First
+	return i >= 0 && i < len(r.Steps) && r.Steps[i].Unmeasured() && len(r.Ops) > 0
+}
+
+// Lacking returns the number of ranks that cannot be compared in the step.
+func (d *Domain) Lacking(step int) (n int) {
+	for _, r := range d.Ranks {
+		if r.Lacks(step) {
+			n++
+		}
+	}
+	return n
 }
 
 // Whole reports whether a step is complete: in each domain, either all ranks have it in full or none has it. Ranks with
 // truncated files count as well.
 func (a *Aligned) Whole(step int) bool {
 	for _, d := range a.Domains {
-		if d.Lacks(step) {
+		if d.Lacking(step) > 0 {
 			return false
 		}
 		first, end := d.Common()
@@ -139,12 +147,13 @@ func (a *Aligned) Whole(step int) bool {
 }
 
 // matchSequence pairs the n-th kernels of one sequence on all ranks that have the sequence. If the numbers of kernels
-// differ, it pairs kernels from the beginning until the first pair with impossible times.
+// differ, it pairs kernels from the beginning until the first pair with impossible times. It leaves out ranks that lost
+// work of the step.
 func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 	var members []int
 	shortest, longest := -1, 0
 	for i := range d.Ranks {
-		if n := len(ops[i][k]); n > 0 {
+		if n := len(ops[i][k]); n > 0 && !d.Ranks[i].Lacks(k.step) {
 			members = append(members, i)
 			if shortest < 0 || n < shortest {
 				shortest = n
@@ -152,7 +161,7 @@ func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 			longest = max(longest, n)
 		}
 	}
-	if first, end := d.Common(); len(members) < 2 || k.step < first || k.step >= end || d.Lacks(k.step) {
+	if first, end := d.Common(); len(members) < 2 || k.step < first || k.step >= end {
 		return
 	}
 	for n := range shortest {

@@ -114,13 +114,16 @@ type Step struct {
 	Until                     int64 // end of the stage that contains the step; 0: none
 	Kernels, Launches, Graphs int   // numbers of kernels, of launch calls, and of calls that replay graphs
 	Lost                      int   // number of launches of kernels and graphs without any GPU work
+	LostOps                   int   // least number of ops of graph replays that are not recorded; set by match
 }
 
 // lostShare is the share of a step's launches without GPU work above which the step has no valid figures.
 const lostShare = 0.05
 
 // Unmeasured reports whether the recording lost so much of the step's GPU work that its figures are invalid.
-func (s *Step) Unmeasured() bool { return float64(s.Lost) > lostShare*float64(s.Launches+s.Lost) }
+func (s *Step) Unmeasured() bool {
+	return float64(s.Lost) > lostShare*float64(s.Launches+s.Lost) || float64(s.LostOps) > lostShare*float64(s.Kernels+s.LostOps)
+}
 
 // Traces prepares several traces in parallel. rules are as in Trace.
 func Traces(traces []*trace.Trace, rules *kernel.Rules) []*Rank {

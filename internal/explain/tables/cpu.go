@@ -26,8 +26,9 @@ func CPU(a *match.Aligned) result.CPU {
 		for i := range r.Calls {
 			c := &r.Calls[i]
 			l.Calls++
-			l.Total += c.End - c.Start
-			calls = append(calls, c.End-c.Start)
+			if l.Total += c.End - c.Start; c.End > c.Start { // a call of unknown length has length 0
+				calls = append(calls, c.End-c.Start)
+			}
 			if c.Graph {
 				l.GraphCalls++
 				l.GraphOps += int(c.Ops)
@@ -39,14 +40,16 @@ func CPU(a *match.Aligned) result.CPU {
 				continue
 			}
 			c := &r.Calls[o.Call]
-			delays = append(delays, o.Start-c.End)
+			if c.End > c.Start {
+				delays = append(delays, o.Start-c.End)
+			}
 			if took := c.End - c.Start; c.Ops == 1 && o.End-o.Start < took && !c.Blocks {
 				l.Shorter++
 				l.ShorterTime += took
 			}
 		}
 	}
-	if len(calls) > 0 {
+	if len(calls) > 0 && len(delays) > 0 {
 		l.Median, l.Delay = int64(metric.MedianInPlace(calls)), int64(metric.MedianInPlace(delays))
 	}
 	return result.CPU{Ops: topOps(ops), Frames: topOps(frames), Launch: l}

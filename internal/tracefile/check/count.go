@@ -56,6 +56,9 @@ func (c *counter) event(e *chromejson.Event) {
 	case 's', 't', 'f':
 		c.flow(e)
 	case 'X':
+		if ok && c.rows.Crosses(e, start, end) {
+			c.odd.add(oddCross, 1, e.Off, false)
+		}
 		switch c.lastCat {
 		case "user_annotation":
 			pid := e.Text(e.PID)

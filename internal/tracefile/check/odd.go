@@ -22,13 +22,14 @@ type oddness struct {
 }
 
 // impossible lists the kinds of anomalies that keep a file from counting as complete.
-var impossible = []string{oddNegative, oddAway, oddRunsOn, oddSetBack, oddLate, oddLost}
+var impossible = []string{oddNegative, oddAway, oddRunsOn, oddSetBack, oddCross, oddLate, oddLost}
 
 const (
 	oddNegative = "negative dur"
 	oddAway     = "ts days away from the others"
 	oddRunsOn   = "GPU work that ends after later work of its stream"
 	oddSetBack  = "API calls out of order: the clock was set back"
+	oddCross    = "host spans that cross on one thread: the clock was set back"
 	oddLate     = "GPU work that ends after the synchronisation that waited for it"
 	oddLost     = "launches without GPU work"
 )

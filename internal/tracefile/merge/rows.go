@@ -13,37 +13,54 @@ type Rows struct {
 }
 
 // latest is the latest GPU op or API call of a row.
-type latest struct{ start, end, id int64 }
+type latest struct {
+	start, end, id int64
+	known          bool // whether start, end and id are set
+	calls, steps   trace.Nest
+}
 
-func (r *Rows) of(e *chromejson.Event) (l *latest, known bool) {
+func (r *Rows) of(e *chromejson.Event) *latest {
 	r.key = append(append(append(r.key[:0], e.Text(e.PID)...), 0), e.Text(e.TID)...)
-	if l = r.last[string(r.key)]; l != nil {
-		return l, true
+	if l := r.last[string(r.key)]; l != nil {
+		return l
 	}
 	if r.last == nil {
 		r.last = map[string]*latest{}
 	}
-	l = &latest{}
+	l := &latest{}
 	if len(r.last) < 4096 { // a broken file may have any number of rows
 		r.last[string(r.key)] = l
 	}
-	return l, false
+	return l
 }
 
 // RunsOn reports whether the previous GPU op on the row of e ends after e ends.
 func (r *Rows) RunsOn(e *chromejson.Event, start, end int64) bool {
-	l, known := r.of(e)
+	l := r.of(e)
 	was := *l
-	*l = latest{start: start, end: end}
-	return known && start >= was.start && was.end > end+trace.RunsOnLeast
+	l.start, l.end, l.known = start, end, true
+	return was.known && start >= was.start && was.end > end+trace.RunsOnLeast
 }
 
 // SetBack reports whether e has a higher id but an earlier time than the previous API call on the same row.
 func (r *Rows) SetBack(e *chromejson.Event, start, id int64) bool {
-	l, known := r.of(e)
+	l := r.of(e)
 	was := *l
-	*l = latest{start: start, id: id}
-	return known && id > was.id && start < was.start-trace.SetBackLeast
+	l.start, l.id, l.known = start, id, true
+	return was.known && id > was.id && start < was.start-trace.SetBackLeast
+}
+
+// Crosses reports whether the op, API call or step e crosses an earlier one on the same row.
+func (r *Rows) Crosses(e *chromejson.Event, start, end int64) bool {
+	switch string(e.Text(e.Cat)) {
+	case "cpu_op", "cuda_runtime", "cuda_driver":
+		return r.of(e).calls.Crosses(start, end)
+	case "user_annotation":
+		if _, step := trace.ParseStep(string(e.Text(e.Name))); step {
+			return r.of(e).steps.Crosses(start, end)
+		}
+	}
+	return false
 }
 
 // possible counts the violations of invariants in an event, and reports whether the event has a possible time. An event
@@ -63,6 +80,9 @@ func (p *part) possible(e *chromejson.Event) bool {
 	if ok && dur < 0 {
 		p.odd.Add(trace.NoteNegative, 1)
 		dur = 0
+	}
+	if ok && p.rows.Crosses(e, start, start+dur) {
+		p.odd.Add(trace.NoteCross, 1)
 	}
 	switch string(e.Text(e.Cat)) {
 	case "kernel", "gpu_memcpy", "gpu_memset":

@@ -43,6 +43,15 @@ func TestImpossible(t *testing.T) {
 				*dur = 25_000
 			}
 		}, "kernel", trace.NoteRunsOn, 1, 0},
+		{"the clock is set back during an op", func(_, dur *float64, i int) {
+			if i == 9 {
+				*dur = 30_000
+			}
+			if i == 19 {
+				*dur = 40_000
+			}
+		}, "cpu_op", trace.NoteCross, 1, 0},
+		{"ops as recorded", func(_, _ *float64, _ int) {}, "cpu_op", trace.NoNote, 0, 0},
 		{"the clock is set back", func(at, _ *float64, i int) {
 			if i >= 10 {
 				*at -= 30_000

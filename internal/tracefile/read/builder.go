@@ -133,6 +133,9 @@ func (b *builder) span(e *chromejson.Event) bool {
 		}
 		if dur < 0 {
 			b.odd.Add(trace.NoteNegative, 1)
+			if b.category(e.Text(e.Cat)).OnGPU() {
+				return false // an op of unknown length would count as idle time; so it counts as lost
+			}
 			dur = 0
 		}
 		// HTA drops spans longer than a week. No serving window is that long.

@@ -12,9 +12,22 @@ func checkInvariants(t *trace.Trace, lost bool) {
 	odd := trace.Tally{}
 	last := make([]int, len(t.Tracks)) // index of the latest GPU op of each track, plus 1
 	calls := make([]ids, len(t.Tracks))
+	nests := make([]struct{ calls, steps trace.Nest }, len(t.Tracks))
 	back := int64(0)
 	for i := range t.Spans {
 		s := &t.Spans[i]
+		crosses := false
+		switch s.Cat {
+		case trace.CPUOp, trace.Runtime, trace.Driver:
+			crosses = nests[s.Track].calls.Crosses(s.Start, s.End())
+		case trace.UserAnnotation:
+			if _, step := trace.ParseStep(t.Strings.Get(s.Name)); step {
+				crosses = nests[s.Track].steps.Crosses(s.Start, s.End())
+			}
+		}
+		if crosses {
+			odd.Add(trace.NoteCross, 1)
+		}
 		switch s.Cat {
 		case trace.Kernel, trace.Memcpy, trace.Memset:
 			if p := last[s.Track]; p > 0 {

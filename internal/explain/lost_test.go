@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// dropKernels returns a set in which the recording lost a share of a rank's kernels from its n-th kernel on.
+func dropKernels(set []*trace.Trace, rank int, share float64, from int) []*trace.Trace {
+	out, rng, n := clone(set), rand.New(rand.NewPCG(7, 7)), 0
+	out[rank].Spans = slices.DeleteFunc(out[rank].Spans, func(s trace.Span) bool {
+		if s.Cat == trace.Kernel {
+			n++
+		}
+		return s.Cat == trace.Kernel && n > from && rng.Float64() < share
+	})
+	return out
+}
+
+// TestLostInReplays: kernels that the recording lost inside graph replays are counted by step. Other numbers of kernels
+// in other graphs are no loss: rank 1 of graph_work replays a graph of 117 kernels, and from step 6 on one of 201.
+func TestLostInReplays(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		set     []*trace.Trace
+		least   int // steps with lost work, of those that replay graphs
+		partial bool
+	}{
+		{"graphs as recorded", realSet(t, "graphs"), 0, false},
+		{"graph_work as recorded", realSet(t, "graph_work"), 0, false},
+		{"graph_work from the last step with the smaller graph on", stepsOnly(realSet(t, "graph_work"), 1, 5, 14), 0, false},
+		{"g_mixed as recorded", realSet(t, "g_mixed"), 0, false}, // rank 1 has 114 kernels, then 234
+		{"one rank alone", realSet(t, "graph_work")[1:], 0, false},
+		{"graphs", dropKernels(realSet(t, "graphs"), 1, 0.4, 0), 10, true},
+		{"graph_work", dropKernels(realSet(t, "graph_work"), 1, 0.4, 0), 14, true},
+		{"graph_work, one rank alone", dropKernels(realSet(t, "graph_work")[1:], 0, 0.4, 0), 14, true},
+		{"the last tenth of graph_work", dropKernels(realSet(t, "graph_work"), 1, 0.4, 2400), 1, true},
+		{"3 % of graphs", dropKernels(realSet(t, "graphs"), 1, 0.03, 0), 0, true},
+	} {
+		r := analyzed(t, c.set)
+		got := 0
+		for _, f := range r.Findings {
+			for _, e := range f.Evidence {
+				if steps, ok := e.Text.Get("steps").([]int); ok && e.Text.Key == "lost_replays" {
+					got += len(steps)
+				}
+			}
+		}
+		if got < c.least || (c.least == 0 && got > 3 || !c.partial && got > 0) || r.Partial() != c.partial {
+			t.Errorf("%s: got %d steps that lost kernels of replays, partial %t; want %d, %t%s", c.name, got, r.Partial(), c.least, c.partial, describe(r))
+		}
+		if late := strings.Join(stragglersOf(r), ", "); c.partial && len(c.set) > 1 && strings.Contains(late, "rank 0") {
+			t.Errorf("%s: got %q, a lateness of the rank that lost nothing", c.name, late)
+		}
+	}
+}
+
+// TestLateBesideLost: a late rank is found beside a rank of which the recording lost work.
+func TestLateBesideLost(t *testing.T) {
+	want := stragglersOf(analyzed(t, realSet(t, "compute_skew")))
+	for _, c := range []struct {
+		name string
+		set  []*trace.Trace
+	}{
+		{"as recorded", realSet(t, "compute_skew")},
+		{"rank 1 lost work in all steps", dropKernels(realSet(t, "compute_skew"), 1, 0.4, 0)},
+		{"rank 1 lost work in the second half", dropKernels(realSet(t, "compute_skew"), 1, 0.4, 700)},
+	} {
+		r := analyzed(t, c.set)
+		lost := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" })
+		if late := stragglersOf(r); !slices.Equal(late, want) || lost >= 0 != r.Partial() || r.Partial() != (c.name != "as recorded") {
+			t.Errorf("%s: got late ranks %q, finding of lost work %d; want %q%s", c.name, late, lost, want, describe(r))
+		}
+	}
+}
+
+// TestNegativeDurations: kernels with negative durations count as lost. Taken as 0, they would make the GPU idle and
+// collectives impossible.
+func TestNegativeDurations(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(testTraces, "graphs", "*.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	dur := regexp.MustCompile(`(?s)("cat": "kernel".*?"dur": )(\d)`)
+	for _, share := range []float64{0, 0.25, 1} {
+		dir, n, rng := t.TempDir(), 0, rand.New(rand.NewPCG(7, 7))
+		for _, f := range files {
+			text := dur.ReplaceAllFunc(packedtest.Read(t, f), func(b []byte) []byte {
+				if n++; rng.Float64() >= share {
+					return b
+				}
+				return dur.ReplaceAll(b, []byte("${1}-$2"))
+			})
+			if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(filepath.Base(f), ".gz")), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := analyzed(t, readDir(t, dir))
+		ids := map[string]bool{}
+		for _, f := range r.Findings {
+			ids[f.ID] = true
+		}
+		lost := ids["data-lost-tp00"] && ids["data-lost-tp01"] && ids["data-lost-tp02"] && ids["data-lost-tp03"]
+		if n < 4900 || has(r, result.HostBound) || len(said(r, result.Straggler)) > 0 || lost != (share > 0) || r.Partial() != lost || has(r, result.Balanced) == lost {
+			t.Errorf("a share of %g of %d durations is negative: got lost %t%s", share, n, lost, describe(r))
+		}
+	}
+}
+
+// TestSetBack: a clock that is set back by 30 ms inside the longest op, which calls no API, makes the answer incomplete.
+// The spans in progress end 30 ms earlier, so no two of them cross, but collectives contradict the clocks.
+func TestSetBack(t *testing.T) {
+	const by = 30_000_000
+	for _, back := range []bool{false, true} {
+		set := clone(realSet(t, "balanced"))
+		var longest trace.Span
+		for _, s := range set[1].Spans {
+			if s.Cat == trace.CPUOp && s.Dur > longest.Dur {
+				longest = s
+			}
+		}
+		for i := range set[1].Spans {
+			switch s := &set[1].Spans[i]; {
+			case !back || s.End() < longest.End():
+			case s.Start > longest.Start+by:
+				s.Start -= by
+			default:
+				s.Dur = max(s.Dur-by, 0)
+			}
+		}
+		slices.SortStableFunc(set[1].Spans, func(a, b trace.Span) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur)) })
+		r := analyzed(t, set)
+		if late := stragglersOf(r); r.Partial() != back || back && len(late) > 0 {
+			t.Errorf("set back %t: got partial %t, late ranks %q%s", back, r.Partial(), late, describe(r))
+		}
+	}
+}

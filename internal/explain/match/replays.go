@@ -1,0 +1,156 @@
+package match
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// This file finds kernels that the recording lost inside graph replays. Each replay of a graph runs the same kernels, so
+// the same kernels recur in many steps or on several ranks. If records are lost at random, hardly any set of kernels
+// recurs.
+
+// leastReplays is the minimum number of different replays of one graph from which its kernels are inferred.
+const leastReplays = 3
+
+// replay holds the GPU work of the graphs that one rank replayed in one step.
+type replay struct {
+	step   *prep.Step
+	counts map[int32]int // by name
+	ops    int
+	kernel bool // whether at least one op is a kernel
+	hash   uint64
+}
+
+// replaySort identifies steps that replay the same graphs on one rank.
+type replaySort struct {
+	rank   int
+	stage  int // of the pipeline
+	kind   trace.StepKind
+	mode   string
+	batch  int
+	tokens int
+	graphs int
+}
+
+// findLostOps sets LostOps of the steps of all ranks.
+func findLostOps(ranks []*Rank) {
+	sorts := map[replaySort][]*replay{}
+	times := map[uint64]int{} // hash -> number of replays with these kernels
+	for i, r := range ranks {
+		for _, p := range r.replays() {
+			info := &p.step.Info
+			// Without a batch size, steps may differ because they replay different graphs.
+			if p.step.LostOps = 0; info.Batch < 0 || info.Kind != trace.Decode && info.Tokens < 0 {
+				continue
+			}
+			k := replaySort{i, r.Source.Rank.PP, info.Kind, info.Mode, info.Batch, info.Tokens, p.step.Graphs}
+			sorts[k] = append(sorts[k], p)
+			times[p.hash]++
+		}
+	}
+	// whole holds the sets of kernels that recur, by kind of step on any rank. Copies alone may recur because all
+	// kernels are lost.
+	recurs := func(p *replay) bool { return times[p.hash] > 1 && p.kernel }
+	whole := map[replaySort]map[uint64]*replay{}
+	for k, list := range sorts {
+		k.rank = 0
+		for _, p := range list {
+			if recurs(p) {
+				if whole[k] == nil {
+					whole[k] = map[uint64]*replay{}
+				}
+				whole[k][p.hash] = p
+			}
+		}
+	}
+	for k, list := range sorts {
+		k.rank = 0
+		var others []*replay
+		for _, p := range list {
+			if recurs(p) {
+				continue
+			}
+			least, more := 0, false
+			for _, w := range whole[k] {
+				n := w.ops - p.ops
+				if n > 0 && (least == 0 || n < least) && p.within(w) {
+					least = n
+				}
+				more = more || n < 0 && w.within(p)
+			}
+			if !p.kernel {
+				least = max(least, 1)
+			}
+			if p.step.LostOps = least; least == 0 && !more {
+				others = append(others, p)
+			}
+		}
+		inferLost(others)
+	}
+}
+
+// inferLost sets LostOps for different replays of one graph. The graph has at least as many kernels of each name as any
+// of them.
+func inferLost(list []*replay) {
+	if len(list) < leastReplays {
+		return
+	}
+	graph, ops := map[int32]int{}, 0
+	for _, p := range list {
+		for name, n := range p.counts {
+			graph[name] = max(graph[name], n)
+		}
+	}
+	for _, n := range graph {
+		ops += n
+	}
+	for _, p := range list {
+		p.step.LostOps = ops - p.ops
+	}
+}
+
+// replays returns the graph replays of each step with complete launches.
+func (r *Rank) replays() []*replay {
+	of := map[int32]*replay{}
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Step < 0 || !r.InGraph(o) {
+			continue
+		}
+		p := of[o.Step]
+		if p == nil {
+			p = &replay{step: &r.Steps[o.Step], counts: map[int32]int{}}
+			of[o.Step] = p
+		}
+		p.counts[o.Name]++
+		p.ops++
+		p.kernel = p.kernel || o.Cat == trace.Kernel
+		p.hash += mix(uint64(o.Name) + 1) // a sum, because parallel branches of a graph run in any order
+	}
+	out := make([]*replay, 0, len(of))
+	for _, step := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, of[step])
+	}
+	return out
+}
+
+// mix spreads the bits of x (splitmix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// within reports whether w contains all kernels of p.
+func (p *replay) within(w *replay) bool {
+	for name, n := range p.counts {
+		if w.counts[name] < n {
+			return false
+		}
+	}
+	return true
+}
