@@ -101,10 +101,13 @@ const (
 	NoteClamped
 
 	NoteRunsOn  // Count GPU ops that end after a later op of their stream
-	NoteSetBack // Count API calls have a lower correlation id than the preceding one; End is the largest distance, ns
+	NoteSetBack // Count events come before an event with a lower correlation id; End is the largest distance, ns, or 0
 	NoteLateOps // Count GPU ops that end after the synchronisation that waited for them
 	NoteLostOps // Count launches out of Lost have no GPU op
-	NoteDevices // one file has kernels of Count GPUs
+	NoteBeforeLaunch
+	NoteTwice    // Count GPU ops are recorded more than once
+	NoteUnpaired // more than Count launches
+	NoteDevices  // one file has kernels of Count GPUs
 
 	// Names: the stage in the file's name, and the file's steps of the other stage
 	NoteStageName
@@ -188,13 +191,15 @@ var noteKinds = [numNoteKinds]struct {
 
 	NoteStageName: {Warning, "its name says %s, but it holds %s: the content decides", Note.names},
 	NoteRunsOn:    {Loss, "GPU ops that end after a later op of their stream: cut at its start", nil},
-	NoteSetBack:   {Loss, "API calls out of order, since the clock was set back while recording: times around them are wrong", nil},
+	NoteSetBack:   {Loss, "events out of order, since the clock was set back while recording: times around them are wrong", nil},
 	NoteLateOps:   {Loss, "GPU ops that end after the synchronisation that waited for them: times of GPU work are wrong", nil},
 	NoteLostOps: {Loss, "%d of %d launches have no GPU record: figures of GPU work are too low", func(n Note) []any {
 		return []any{n.Count, n.Lost}
 	}},
-	NoteDevices: {Warning, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
-	NoteUneven:  {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
+	NoteBeforeLaunch: {Loss, "launches whose GPU work begins before them: the clocks of host and GPU disagree, and waits and idle times are wrong", nil},
+	NoteTwice:        {Loss, "repeated records of GPU ops: each op counts once", nil},
+	NoteDevices:      {Warning, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
+	NoteUneven:       {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 
 	NotePart:          {Loss, "part %s: %s", Note.names},
 	NoteBases:         {Warning, "%d different baseTimeNanoseconds: times cannot be compared until they are converted to a common base", Note.count},
@@ -237,7 +242,7 @@ func (n Note) Text() string {
 // SaysCount reports whether the text contains the count.
 func (n Note) SaysCount() bool {
 	switch n.Kind {
-	case NoteTogether, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps, NoteNsysLost:
+	case NoteTogether, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps, NoteNsysLost, NoteUnpaired:
 		return true
 	}
 	return false

@@ -240,10 +240,10 @@ type TimeRow struct {
 func (r *Report) Uncut() bool { return r.Source.StepRule == trace.Uncut }
 
 // Partial reports whether an answer needs data that the capture lacks: the files may not be one capture, too few
-// collectives could be compared, or the recording lost GPU work.
+// collectives could be compared, the recording lost GPU work, a rank has none, or one file holds several ranks.
 func (r *Report) Partial() bool {
 	return len(r.Source.Doubts) > 0 || slices.ContainsFunc(r.Findings, func(f Finding) bool {
-		return f.ID == Unknown || strings.HasPrefix(f.ID, "data-lost")
+		return f.ID == Unknown || strings.HasPrefix(f.ID, "data-lost") || strings.HasPrefix(f.ID, "data-empty") || f.Together()
 	})
 }
 

@@ -143,7 +143,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 	out.Format = string(src.Format)
 	s := chromejson.NewScanner(src)
 	defer s.Close()
-	c := &counter{out: &out, comms: comms, cats: map[string]*int64{}, steps: map[string]*Steps{}, flows: map[string]*pairing{}, odd: oddness{mid: h.MidTS}, threads: map[string]*thread{}}
+	c := &counter{out: &out, comms: comms, cats: map[string]*int64{}, steps: map[string]*Steps{}, flows: map[string]*pairing{}, odd: oddness{mid: h.MidTS}, rows: merge.Rows{Most: maxPairs}}
 	var read int64
 	for {
 		kind, err := s.Next()

@@ -2,7 +2,6 @@ package check
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -23,11 +22,6 @@ type counter struct {
 	flows    map[string]*pairing
 	launches pairing // correlation ids of API calls and of GPU work
 	rows     merge.Rows
-
-	threads map[string]*thread // by row
-	calls   int                // number of calls in threads
-	ops     []gpuOp
-	row     []byte
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -71,27 +65,19 @@ func (c *counter) event(e *chromejson.Event) {
 			if ok {
 				c.comms.Event(e)
 			}
-			if ok && c.rows.RunsOn(e, start, end) {
-				c.odd.add(oddRunsOn, 1, e.Off, false)
-				c.cutOp(e, start)
-			}
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.to, id)
-				if ok {
-					c.op(e, id, end)
-				}
 			}
 		case "cuda_runtime", "cuda_driver":
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
-				if !ok {
-					end = math.MaxInt64 / 2 // no work ends later
-				}
-				c.call(e, id, end)
-				if ok && c.rows.SetBack(e, start, id) {
-					c.odd.add(oddSetBack, 1, e.Off, false)
-				}
 			}
+		}
+		if !ok {
+			return
+		}
+		if kind := c.rows.Event(e, start, end); kind != trace.NoNote {
+			c.odd.add(oddKinds[kind], 1, e.Off, false)
 		}
 	}
 }
@@ -162,9 +148,11 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	}
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
-	lost, late := c.hostOdd()
-	c.odd.add(oddLost, lost, -1, false)
-	c.odd.add(oddLate, late, -1, false)
+	for _, n := range c.rows.End("") {
+		if kind, ok := oddKinds[n.Kind]; ok {
+			c.odd.add(kind, n.Count, -1, false)
+		}
+	}
 	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
 	c.odd.add("elements of traceEvents that are no event, skipped", st.Skipped, st.FirstSkip, false)

@@ -152,7 +152,7 @@ func (m *merger) result() *Result {
 		if p.garbage {
 			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteTrailingBytes, Source: p.base(), Count: 1})
 		}
-		r.Notes = append(r.Notes, p.odd.Notes(p.base())...)
+		r.Notes = append(append(r.Notes, p.odd.Notes(p.base())...), p.ended...)
 	}
 	if !m.opt.AsIs {
 		r.Missing = append(r.Missing, set.FindMissing(m.set, heads)...)
