@@ -101,7 +101,11 @@ func dataFindings(c *capture) (out []result.Finding) {
 			add("medium", id("data-cut", r.Label), cut)
 		}
 		if n := len(r.Devices); n > 1 {
-			add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
+			if slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteDevices }) {
+				add("medium", id("data-devices", r.Label), fact.Of("data-devices.together", "rank", r.Label, "n", n))
+			} else {
+				add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
+			}
 		}
 		if r.Captured > len(r.Calls) {
 			add("info", id("data-captured", r.Label), fact.Of("data-captured", "rank", r.Label, "n", r.Captured, "of", r.Captured+r.Lost+len(r.Calls)))

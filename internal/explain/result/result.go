@@ -247,6 +247,9 @@ func (r *Report) Partial() bool {
 	})
 }
 
+// Together reports whether the finding says that one file has the work of several ranks, which cannot be compared.
+func (f *Finding) Together() bool { return f.Title.Key == "data-devices.together" }
+
 // Said returns the name that sentences use for steps of a kind. It returns "" if no step has a known kind.
 func (r *Report) Said(kind string) string {
 	if kind == "other" && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Kind != "other" }) {

@@ -148,9 +148,12 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	}
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
+	f.gpu = c.rows.GPU()
 	for _, n := range c.rows.End("") {
 		if kind, ok := oddKinds[n.Kind]; ok {
 			c.odd.add(kind, n.Count, -1, false)
+		} else if n.Kind == trace.NoteDevices {
+			f.devices = n.Count
 		}
 	}
 	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)

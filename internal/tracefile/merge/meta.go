@@ -143,8 +143,10 @@ func (m *merger) footer() ([]byte, error) {
 func (m *merger) result() *Result {
 	r := &Result{ProfileID: m.opt.ProfileID, Files: []set.Part{}, Missing: []set.Missing{}, Notes: append([]trace.Note{}, m.notes...)}
 	var heads []*set.Head
+	var work []set.Work
 	for i, p := range m.parts {
 		heads = append(heads, p.Head)
+		work = append(work, set.Work{Path: p.base(), Rank: p.File.Name.Rank, GPU: p.gpu || p.problem != nil || p.kept == 0})
 		r.Files = append(r.Files, m.file(i))
 		r.Events += p.kept
 		r.BytesIn += p.File.Size
@@ -154,6 +156,7 @@ func (m *merger) result() *Result {
 		}
 		r.Notes = append(append(r.Notes, p.odd.Notes(p.base())...), p.ended...)
 	}
+	r.Notes = append(r.Notes, set.WithoutWork(work)...)
 	if !m.opt.AsIs {
 		r.Missing = append(r.Missing, set.FindMissing(m.set, heads)...)
 	}

@@ -34,6 +34,8 @@ const (
 type row struct {
 	trace.Row
 	index, part int32
+	pid         string
+	work        int // number of GPU ops
 	op          int // index of the row's latest op + 1
 	calls       []apiCall
 }
@@ -57,6 +59,7 @@ func (r *Rows) Event(e *chromejson.Event, start, end int64) trace.NoteKind {
 	case "kernel", "gpu_memcpy", "gpu_memset":
 		id, _ := e.ArgInt(chromejson.ArgCorrelation)
 		at := r.of(e)
+		at.work++
 		kind := at.Op(start, end, id)
 		if kind == trace.NoteRunsOn && at.op > 0 {
 			r.ops[at.op-1].end = start // it is counted only once
@@ -109,7 +112,7 @@ func (r *Rows) of(e *chromejson.Event) *row {
 	if r.rows == nil {
 		r.rows, r.parts, r.kinds = map[string]*row{}, map[string]int32{}, map[string]trace.Call{}
 	}
-	at := &row{index: int32(len(r.rows))}
+	at := &row{index: int32(len(r.rows)), pid: string(pid)}
 	if len(r.rows) < 4096 { // a broken file may have any number of rows
 		r.rows[string(r.key)] = at
 		if label, _, ok := bytes.Cut(pid, []byte("] ")); ok && label[0] == '[' {
@@ -159,12 +162,45 @@ func hash(values ...uint64) (h uint64) {
 	return h
 }
 
+// GPU reports whether the file has GPU work.
+func (r *Rows) GPU() bool { return r.devices() > 0 }
+
+// devices returns the largest number of devices that did much work in one part. A process merely touches a device with
+// less than a tenth of the work of the busiest device.
+func (r *Rows) devices() (most int64) {
+	work := map[int32]map[string]int{}
+	for _, at := range r.rows {
+		if at.work > 0 {
+			if work[at.part] == nil {
+				work[at.part] = map[string]int{}
+			}
+			work[at.part][at.pid] += at.work
+		}
+	}
+	for _, of := range work {
+		top, n := 0, int64(0)
+		for _, k := range of {
+			top = max(top, k)
+		}
+		for _, k := range of {
+			if 10*k >= top {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
 // End returns the violations that the whole file shows.
 func (r *Rows) End(source string) (notes []trace.Note) {
 	add := func(kind trace.NoteKind, n, of int64) {
 		if n > 0 {
 			notes = append(notes, trace.Note{Kind: kind, Source: source, Count: n, Lost: of})
 		}
+	}
+	if n := r.devices(); n > 1 {
+		add(trace.NoteDevices, n, 0)
 	}
 	if len(r.seen) <= hashes*r.most() {
 		slices.Sort(r.seen)

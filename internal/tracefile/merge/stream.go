@@ -40,6 +40,7 @@ type part struct {
 	rows    Rows
 	odd     trace.Tally  // violations of invariants
 	ended   []trace.Note // violations that the whole file shows
+	gpu     bool         // whether the file has GPU work
 	tail    []set.Member // top-level members after the events
 }
 
@@ -113,6 +114,7 @@ func (p *part) stream(ctx context.Context) {
 // finish records what the end of the file shows.
 func (p *part) finish(src *chromejson.Source, st *chromejson.Stats) {
 	p.problem, p.garbage = set.EndProblem(src, st), src.Garbage()
+	p.gpu = p.rows.GPU()
 	p.ended, p.rows = p.rows.End(p.base()), Rows{}
 }
 

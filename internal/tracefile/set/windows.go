@@ -76,7 +76,8 @@ type window struct {
 	Set
 	begin int64 // ns since the epoch; 0: not known
 	mod   int64
-	timed bool // whether the id of the window is its start time
+	timed bool             // whether the id of the window is its start time
+	heads map[string]*Head // by path
 }
 
 func (w *window) add(f dated, begin int64) {
@@ -116,12 +117,18 @@ func windows(found []dated, notes []trace.Note) []Set {
 	all = append(all, byContent(unknown)...)
 	for _, w := range all {
 		if w.begin == 0 && !w.Files[0].Report() {
-			w.begin = ReadHead(w.Files[0], nil).begin()
+			w.begin = w.head(w.Files[0]).begin()
 		}
 		slices.SortStableFunc(w.Files, func(a, b File) int {
 			return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Name.Stage, b.Name.Stage), cmp.Compare(a.Path, b.Path))
 		})
 		w.dropCopies()
+	}
+	all = joinCopies(all)
+	for _, w := range all {
+		if len(w.Files) > 1 {
+			w.swapped()
+		}
 	}
 	nameTimed(all)
 	slices.SortStableFunc(all, func(a, b *window) int {
