@@ -20,7 +20,9 @@ import (
 // event is an event of a trace, whose numbers keep their digits.
 type event map[string]any
 
-func (e event) gpu() bool { return e["cat"] == "kernel" || e["cat"] == "gpu_memcpy" || e["cat"] == "gpu_memset" }
+func (e event) gpu() bool {
+	return e["cat"] == "kernel" || e["cat"] == "gpu_memcpy" || e["cat"] == "gpu_memset"
+}
 
 func (e event) us(key string) float64 {
 	n, _ := e[key].(json.Number)

@@ -28,6 +28,7 @@ type Rows struct {
 const (
 	mostKept = 1 << 16 // limits the memory of a merge, which reads several files at a time, to 8 MB a file
 	hashes   = 4       // number of ops per launch up to which repeated ops are found
+	calls    = 2       // number of API calls per launch
 )
 
 // row is one row of a file.
@@ -47,7 +48,7 @@ type gpuOp struct {
 	toHost         bool
 }
 
-// apiCall is a call that launches, copies, waits or captures.
+// apiCall is one call of the GPU's API.
 type apiCall struct {
 	id, start, end int64
 	kind           trace.Call
@@ -74,10 +75,8 @@ func (r *Rows) Event(e *chromejson.Event, start, end int64) trace.NoteKind {
 			break
 		}
 		at := r.of(e)
-		if kind := r.kind(e.Text(e.Name)); kind != trace.OtherCall {
-			if r.calls++; r.calls <= r.most() {
-				at.calls = append(at.calls, apiCall{id, start, end, kind})
-			}
+		if r.calls++; r.calls <= calls*r.most() {
+			at.calls = append(double(at.calls), apiCall{id, start, end, r.kind(e.Text(e.Name))})
 		}
 		return r.note(at.Call(start, id))
 	}
@@ -206,7 +205,7 @@ func (r *Rows) End(source string) (notes []trace.Note) {
 		slices.Sort(r.seen)
 		add(trace.NoteTwice, int64(len(r.seen)-len(slices.Compact(r.seen))), 0)
 	}
-	if len(r.ops) > r.most() || r.calls > r.most() {
+	if len(r.ops) > r.most() || r.calls > calls*r.most() {
 		add(trace.NoteUnpaired, int64(r.most()), 0)
 		return notes
 	}

@@ -34,11 +34,14 @@ func (w *window) dropCopies() {
 					of, copied = j, i
 				}
 			}
-			copies[copied] = true
 			kind := trace.NoteCopy
 			if rankOf(heads[i]) == rankOf(heads[j]) {
 				kind = trace.NoteRepeat
+				if len(w.Files[j].Path) < len(w.Files[i].Path) { // "trace copy.json" comes before "trace.json"
+					of, copied = j, i
+				}
 			}
+			copies[copied] = true
 			w.Notes = append(w.Notes, trace.Note{Kind: kind, Source: w.Files[copied].Path, Count: 1, Names: []string{filepath.Base(w.Files[of].Path)}})
 		}
 	}

@@ -156,7 +156,11 @@ func byContent(files []candidate) (all []*window) {
 		}
 	}
 	for _, of := range slices.Sorted(maps.Keys(programs)) {
-		for _, ranks := range onceEach(programs[of]) {
+		files, again := repeated(programs[of])
+		for _, ranks := range onceEach(files) {
+			for i := range ranks {
+				ranks = append(ranks[:len(ranks):len(ranks)], again[ranks[i].Path]...)
+			}
 			all = append(all, windowOf(ranks))
 		}
 	}
@@ -178,6 +182,22 @@ func byContent(files []candidate) (all []*window) {
 		all, others = append(all, w), others[n:]
 	}
 	return all
+}
+
+// repeated separates the files that repeat an earlier file of the same rank. It returns them by the path of that file.
+func repeated(files []candidate) (once []candidate, again map[string][]candidate) {
+	again = map[string][]candidate{}
+	for _, c := range files {
+		i := slices.IndexFunc(once, func(o candidate) bool {
+			return c.head.Print != 0 && rankOf(o.head) == rankOf(c.head) && repeats(o.head, c.head)
+		})
+		if i < 0 {
+			once = append(once, c)
+		} else {
+			again[once[i].Path] = append(again[once[i].Path], c)
+		}
+	}
+	return once, again
 }
 
 // windowOf returns a window of the given files.
