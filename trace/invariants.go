@@ -7,17 +7,23 @@ package trace
 //   - No time is 0 or lies days away from the other times of its file [NoteDaysAway].
 //   - A GPU op ends before a later op of its stream ends [NoteRunsOn]. Ops may overlap (programmatic dependent launch),
 //     but a stream completes them in order. Some ROCm captures report kernels that end 25 ms too late.
-//   - Correlation ids of a thread's API calls rise with time [NoteSetBack]. In order of time they fall only where the
-//     clock was set back.
+//   - Correlation ids rise with time on a thread, and on a stream [NoteSetBack]. In order of time they fall only where
+//     the clock was set back.
 //   - Ops and API calls of a thread are nested, and so are its steps [NoteCross]. Two of them cross where the clock was
 //     set back.
 //   - A GPU op ends before the synchronisation that waited for it ends [NoteLateOps].
+//   - A GPU op begins after its launch begins [NoteBeforeLaunch].
 //   - Each launch has a GPU op, except a launch that is recorded into a CUDA graph during graph capture [NoteLostOps].
+//   - No two GPU ops of a stream have the same start, duration and correlation id [NoteTwice].
+//
+// The readers find ops that run on, and clocks set back, in the order of the file: see [Row]. Where the clock was set
+// back, ops are not compared with synchronisations.
 const (
 	RunsOnLeast  = 1_000   // ns: an op that ends too late by less than this is not a violation
 	SetBackLeast = 100_000 // ns: a clock that goes back by less than this is not a violation
-	LateLeast    = 100_000 // ns: an op that ends after its synchronisation by less than this is not a violation
-	LostLeast    = 0.01    // share of launches without a GPU op above which records are lost
+	// LateLeast is the time, in ns, by which an op may end after its synchronisation or begin before its launch: the
+	// clocks of host and GPU agree no better.
+	LateLeast = 100_000
 
 	// Longest is the longest plausible duration, and the longest plausible distance between two times of a file: seven
 	// days, the limit of HTA.
@@ -41,7 +47,45 @@ func (n *Nest) Crosses(start, end int64) bool {
 	if start >= was.end || end > was.end {
 		n.start, n.end = start, end
 	}
+	if start < was.start { // in a file, the order may be another
+		return end-was.start > SetBackLeast && was.end-end > SetBackLeast
+	}
 	return start > was.start && was.end-start > SetBackLeast && end-was.end > SetBackLeast
+}
+
+// Row finds the violations of one row, which has either GPU ops or API calls, in the order of the file. In files written
+// by a profiler this is the order of time. In other files Row finds fewer violations. The zero value is ready to use.
+type Row struct {
+	known          bool
+	start, end, id int64
+}
+
+// Op adds a GPU op, and returns its violation: NoteSetBack, NoteRunsOn if the previous op ends after it ends, or NoNote.
+func (r *Row) Op(start, end, id int64) NoteKind {
+	was := *r
+	*r = Row{known: true, start: start, end: end, id: id}
+	switch {
+	case was.before(start, id):
+		return NoteSetBack
+	case was.known && start >= was.start && was.end > end+RunsOnLeast:
+		return NoteRunsOn
+	}
+	return NoNote
+}
+
+// Call adds an API call, and returns its violation, NoteSetBack or NoNote.
+func (r *Row) Call(start, id int64) NoteKind {
+	was := *r
+	*r = Row{known: true, start: start, id: id}
+	if id > was.id && was.before(start, id) {
+		return NoteSetBack
+	}
+	return NoNote
+}
+
+// before reports whether an event comes after the row's latest event, by its id, and has an earlier time.
+func (r *Row) before(start, id int64) bool {
+	return r.known && id >= r.id && r.id > 0 && start < r.start-SetBackLeast
 }
 
 // Waits counts the GPU ops launched by one thread that end after the synchronisation that waited for them. The zero value

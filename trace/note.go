@@ -53,6 +53,9 @@ const (
 	NoteGraphCapture // a capture of CUDA graphs, made before serving
 	NoteNoRank       // a trace of a process without a rank
 	NoteCopy         // byte for byte the file of another rank, Names[0]
+	NoteRepeat       // the events of another file of the window, Names[0]
+	NoteNoWork       // no GPU work, unlike other ranks
+	NoteOtherRank    // the name gives the rank Names[0], but distributedInfo gives the rank Count
 	NotePlainName    // a trace without a rank in its name, in a folder with traces that have one
 	NoteTogether     // Count files without any sign of their rank
 
@@ -102,10 +105,13 @@ const (
 
 	NoteRunsOn  // Count GPU ops that end after a later op of their stream
 	NoteCross   // Count spans cross another span of their thread
-	NoteSetBack // Count API calls have a lower correlation id than the preceding one; End is the largest distance, ns
+	NoteSetBack // Count events come before an event with a lower correlation id; End is the largest distance, ns, or 0
 	NoteLateOps // Count GPU ops that end after the synchronisation that waited for them
 	NoteLostOps // Count launches out of Lost have no GPU op
-	NoteDevices // one file has kernels of Count GPUs
+	NoteBeforeLaunch
+	NoteTwice    // Count GPU ops are recorded more than once
+	NoteUnpaired // more than Count launches
+	NoteDevices  // one file has kernels of Count GPUs
 
 	// Names: the stage in the file's name, and the file's steps of the other stage
 	NoteStageName
@@ -137,8 +143,13 @@ var noteKinds = [numNoteKinds]struct {
 	NoteGraphCapture: {Info, "left out: a CUDA graph capture, not a serving window", nil},
 	NoteNoRank:       {Info, "left out: no rank, no steps and no GPU work (vLLM's API process writes such traces)", nil},
 	NoteCopy:         {Loss, "left out: a copy of %s under another rank's name", Note.names},
-	NotePlainName:    {Info, "left out: a trace, but its name gives no rank, unlike the others here; give it by its path", nil},
-	NoteTogether:     {Warning, "%d files without a rank in their names begin within a second of each other: treated as the ranks of one window", Note.count},
+	NoteRepeat:       {Info, "left out: a copy of %s", Note.names},
+	NoteNoWork:       {Loss, "no GPU work in the file, unlike the files of other ranks", nil},
+	NoteOtherRank: {Warning, "its name says %s, but its distributedInfo says rank %d: findings use the name", func(n Note) []any {
+		return []any{n.name(), n.Count}
+	}},
+	NotePlainName: {Info, "left out: a trace, but its name gives no rank, unlike the others here; give it by its path", nil},
+	NoteTogether:  {Warning, "%d files without a rank in their names begin within a second of each other: treated as the ranks of one window", Note.count},
 
 	NoteEndsEarly: {Loss, "%s: readable up to byte %d of the text (byte %d of the file), %d bytes after it lost", func(n Note) []any {
 		return []any{n.name(), n.Offset, n.FileOffset, n.Lost}
@@ -190,13 +201,16 @@ var noteKinds = [numNoteKinds]struct {
 	NoteStageName: {Warning, "its name says %s, but it holds %s: the content decides", Note.names},
 	NoteRunsOn:    {Loss, "GPU ops that end after a later op of their stream: cut at its start", nil},
 	NoteCross:     {Loss, "host spans that cross on one thread, since the clock was set back while recording: times around them are wrong", nil},
-	NoteSetBack:   {Loss, "API calls out of order, since the clock was set back while recording: times around them are wrong", nil},
+	NoteSetBack:   {Loss, "events out of order, since the clock was set back while recording: times around them are wrong", nil},
 	NoteLateOps:   {Loss, "GPU ops that end after the synchronisation that waited for them: times of GPU work are wrong", nil},
-	NoteLostOps: {Loss, "%d of %d launches have no GPU record: figures of GPU work are too low", func(n Note) []any {
+	NoteLostOps: {Loss, "no GPU record of %d of %d kernel and graph launches: figures of GPU work are too low", func(n Note) []any {
 		return []any{n.Count, n.Lost}
 	}},
-	NoteDevices: {Warning, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
-	NoteUneven:  {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
+	NoteBeforeLaunch: {Loss, "launches whose GPU work begins before them: the clocks of host and GPU disagree, and waits and idle times are wrong", nil},
+	NoteTwice:        {Loss, "repeated records of GPU ops: each op counts once", nil},
+	NoteUnpaired:     {Info, "more than %d launches or copies: not compared with their GPU work", Note.count},
+	NoteDevices:      {Loss, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
+	NoteUneven:       {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 
 	NotePart:          {Loss, "part %s: %s", Note.names},
 	NoteBases:         {Warning, "%d different baseTimeNanoseconds: times cannot be compared until they are converted to a common base", Note.count},
@@ -239,7 +253,7 @@ func (n Note) Text() string {
 // SaysCount reports whether the text contains the count.
 func (n Note) SaysCount() bool {
 	switch n.Kind {
-	case NoteTogether, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps, NoteNsysLost:
+	case NoteTogether, NoteOtherRank, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps, NoteNsysLost, NoteUnpaired:
 		return true
 	}
 	return false

@@ -32,7 +32,7 @@ func Of(rep *result.Report) {
 	})
 	once(rep.Findings)
 	rep.Verdict = verdict(rep)
-	if i := slices.IndexFunc(rep.Findings, func(f result.Finding) bool { return f.ID == result.Unknown }); i >= 0 && rep.Verdict.Key != rep.Findings[i].Title.Key {
+	if i := slices.IndexFunc(rep.Findings, func(f result.Finding) bool { return f.ID == result.Unknown || f.Together() }); i >= 0 && rep.Verdict.Key != rep.Findings[i].Title.Key {
 		rep.Verdict = fact.Of("verdict_both", "one", rep.Verdict, "other", rep.Findings[i].Title)
 	}
 	var ranks []string

@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -190,10 +192,11 @@ func to(ctx context.Context, set set.Set, w io.Writer, f Format, compress bool, 
 }
 
 // run reads file after file and gives each rank to the sink.
-func run(ctx context.Context, set set.Set, s sink, f Format, opt Options) (*Result, error) {
+func run(ctx context.Context, window set.Set, s sink, f Format, opt Options) (*Result, error) {
 	res := &Result{Format: f, Ranks: []RankResult{}, Failed: []Failure{}}
 	names := newNamer()
-	for _, file := range set.Files {
+	var work []set.Work
+	for _, file := range window.Files {
 		traces, err := read.ReadFile(ctx, file, opt.Read)
 		if ctx.Err() != nil {
 			s.abandon()
@@ -213,11 +216,18 @@ func run(ctx context.Context, set set.Set, s sink, f Format, opt Options) (*Resu
 			}
 			res.Spans += int64(len(t.Spans))
 			res.Ranks = append(res.Ranks, r.result())
+			work = append(work, set.Work{Path: strconv.Itoa(len(work)), Rank: t.Source.Rank, GPU: slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() })})
 		}
 	}
 	if len(res.Ranks) == 0 {
 		s.abandon()
 		return res, ErrNothing
+	}
+	for _, n := range set.WithoutWork(work) {
+		i, _ := strconv.Atoi(n.Source) // the index of the rank
+		r := &res.Ranks[i]
+		n.Source, r.Complete = r.File, false
+		r.Notes = append(r.Notes, Note{n})
 	}
 	if err := ctx.Err(); err != nil {
 		s.abandon()

@@ -101,7 +101,11 @@ func dataFindings(c *capture) (out []result.Finding) {
 			add("medium", id("data-cut", r.Label), cut)
 		}
 		if n := len(r.Devices); n > 1 {
-			add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
+			if slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Kind == trace.NoteDevices }) {
+				add("medium", id("data-devices", r.Label), fact.Of("data-devices.together", "rank", r.Label, "n", n))
+			} else {
+				add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
+			}
 		}
 		if r.Captured > len(r.Calls) {
 			add("info", id("data-captured", r.Label), fact.Of("data-captured", "rank", r.Label, "n", r.Captured, "of", r.Captured+r.Lost+len(r.Calls)))
@@ -226,13 +230,16 @@ func lostWork(r *match.Rank) result.Finding {
 	switch {
 	case r.AsGoodAsMissing() && ops > 0:
 		f.Title = fact.Of("data-lost.replays", "rank", r.Label, "n", ops, "of", kernels)
-	case !r.AsGoodAsMissing() && len(f.Steps) == 0 && float64(ops) > trace.LostLeast*float64(kernels):
+	case !r.AsGoodAsMissing() && len(f.Steps) == 0 && float64(ops) > fewLost*float64(kernels):
 		f.Title = fact.Of("data-lost.few", "rank", r.Label, "n", ops, "of", kernels)
 	case !r.AsGoodAsMissing():
 		f.Title = fact.Of("data-lost.steps", "ranks", []string{r.Label}, "n", len(f.Steps), "of", len(r.Steps))
 	}
 	return f
 }
+
+// fewLost is the share of a rank's kernels in CUDA graph replays above which their loss is reported.
+const fewLost = 0.01
 
 // doubtful finds ranks with a lateness that clock error could explain. The only sign of such lateness is that these
 // ranks seem to leave collectives later than ranks with other clocks.

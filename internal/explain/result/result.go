@@ -240,12 +240,17 @@ type TimeRow struct {
 func (r *Report) Uncut() bool { return r.Source.StepRule == trace.Uncut }
 
 // Partial reports whether an answer needs data that the capture lacks: the files may not be one capture, too few
-// collectives could be compared, many collectives contradict the clocks, or the recording lost GPU work.
+// collectives could be compared, many collectives contradict the clocks, the recording lost GPU work, a rank has none, or
+// one file holds several ranks.
 func (r *Report) Partial() bool {
 	return len(r.Source.Doubts) > 0 || slices.ContainsFunc(r.Findings, func(f Finding) bool {
-		return f.ID == Unknown || strings.HasPrefix(f.ID, "data-lost") || strings.HasPrefix(f.ID, "data-clocks")
+		return f.ID == Unknown || f.Together() ||
+			slices.ContainsFunc([]string{"data-lost", "data-clocks", "data-empty"}, func(id string) bool { return strings.HasPrefix(f.ID, id) })
 	})
 }
+
+// Together reports whether the finding says that one file has the work of several ranks, which cannot be compared.
+func (f *Finding) Together() bool { return f.Title.Key == "data-devices.together" }
 
 // Said returns the name that sentences use for steps of a kind. It returns "" if no step has a known kind.
 func (r *Report) Said(kind string) string {

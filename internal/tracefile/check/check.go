@@ -4,6 +4,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -58,8 +59,11 @@ type File struct {
 	Parts []set.Part `json:"parts,omitempty"`
 
 	timed        bool
-	processes    int // processes with steps: the parts of a merged file
-	fewest, most int // steps per process
+	gpu          bool   // whether the file has GPU work
+	devices      int64  // GPUs of a file that has the work of several ranks
+	state        string // what the notes say about a file that is otherwise complete
+	processes    int    // processes with steps: the parts of a merged file
+	fewest, most int    // steps per process
 }
 
 // Clock compares the clock of a file with the clock of the first file, using collectives that both recorded.
@@ -77,7 +81,7 @@ type Clock struct {
 func (r *Report) Incomplete() bool {
 	lost := func(p set.Part) bool { return p.Problem != nil }
 	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(f File) bool {
-		return f.Problem != nil || f.Impossible() > 0 || slices.ContainsFunc(f.Parts, lost)
+		return f.Problem != nil || f.Impossible() > 0 || f.state != "" || slices.ContainsFunc(f.Parts, lost)
 	})
 }
 
@@ -122,6 +126,7 @@ func Check(ctx context.Context, window set.Set, missing []string, meter *progres
 	r.Missing = append(r.Missing, set.FindMissing(window, heads)...)
 	r.Missing = append(r.Missing, set.NoFiles(missing)...)
 	r.parts()
+	r.work(window)
 	r.bases()
 	r.clocks(heads, comms)
 	r.twins()
@@ -143,7 +148,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 	out.Format = string(src.Format)
 	s := chromejson.NewScanner(src)
 	defer s.Close()
-	c := &counter{out: &out, comms: comms, cats: map[string]*int64{}, steps: map[string]*Steps{}, flows: map[string]*pairing{}, odd: oddness{mid: h.MidTS}, threads: map[string]*thread{}}
+	c := &counter{out: &out, comms: comms, cats: map[string]*int64{}, steps: map[string]*Steps{}, flows: map[string]*pairing{}, odd: oddness{mid: h.MidTS}, rows: merge.Rows{Most: maxPairs}}
 	var read int64
 	for {
 		kind, err := s.Next()
@@ -201,6 +206,23 @@ func (r *Report) parts() {
 				r.Notes = append(r.Notes, trace.Note{Kind: trace.NotePart, Source: f.Path, Count: 1, Names: []string{p.File, p.Problem.String()}})
 			}
 		}
+	}
+}
+
+// work adds notes about ranks without GPU work and about files with the work of several ranks.
+func (r *Report) work(window set.Set) {
+	var ranks []set.Work
+	for i, f := range r.Files {
+		ranks = append(ranks, set.Work{Path: f.Path, Rank: window.Files[i].Name.Rank, GPU: f.gpu || f.Problem != nil})
+		if f.devices > 1 {
+			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteDevices, Source: f.Path, Count: f.devices})
+			r.Files[i].state, r.Files[i].Complete = fmt.Sprintf("work of %d GPUs", f.devices), false
+		}
+	}
+	for _, n := range set.WithoutWork(ranks) {
+		r.Notes = append(r.Notes, n)
+		i := slices.IndexFunc(r.Files, func(f File) bool { return f.Path == n.Source })
+		r.Files[i].state, r.Files[i].Complete = "no GPU work", false
 	}
 }
 

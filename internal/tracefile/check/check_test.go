@@ -96,10 +96,11 @@ func TestOdd(t *testing.T) {
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": -2}`, "negative dur", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 6e11}`, "", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 7e11}`, "dur above 7 days", false},
-		{`{"ph": "X", ` + base + `"ts": 1}`, "span without dur", false},
-		{`{"ph": "X", ` + base + `"ts": 1, "dur": "x"}`, "dur is no number", false},
-		{`{"ph": "X", ` + base + `"dur": 1}`, "event without ts", false},
-		{`{"ph": "X", ` + base + `"ts": [], "dur": 1}`, "ts is no number", false},
+		{`{"ph": "X", ` + base + `"ts": 1}`, "span without a usable dur", false},
+		{`{"ph": "X", ` + base + `"ts": 1, "dur": "x"}`, "span without a usable dur", false},
+		{`{"ph": "X", ` + base + `"dur": 1}`, "span without a usable ts", false},
+		{`{"ph": "X", ` + base + `"ts": [], "dur": 1}`, "span without a usable ts", false},
+		{`{"ph": "i", ` + base + `"ts": []}`, "event without a usable ts", false},
 		{`{` + base + `"ts": 1, "dur": 1}`, "event without ph", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": NaN}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
 		{`{"ph": "X", ` + base + `"ts": 1, "dur": 1, "args": {"a": -Infinity}}`, "NaN, Infinity, control characters or bad UTF-8, replaced", false},
@@ -175,13 +176,17 @@ func TestImpossible(t *testing.T) {
 		want   string
 	}{
 		{"as recorded", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, ""},
-		{"a launch without work", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2)}, oddLost},
+		{"a launch without work", []string{launch(at, 1), work(at+5, 1), launch(at+10, 2)}, oddKinds[trace.NoteLostOps]},
+		{"no launch has work", []string{launch(at, 1)}, oddKinds[trace.NoteLostOps]},
+		{"work begins before its launch", []string{launch(at, 1), work(at-5_000, 1), launch(at+10, 2), work(at+15, 2)}, oddKinds[trace.NoteBeforeLaunch]},
+		{"work is recorded twice", []string{launch(at, 1), work(at+5, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, oddKinds[trace.NoteTwice]},
+		{"a span has no duration", []string{launch(at, 1), work(at+5, 1), `{"ph": "X", "cat": "cpu_op", "name": "o", "pid": 9, "tid": 1, "ts": 200000000001}`}, oddKinds[trace.NoteNoDur]},
 		{"the launches before the end of a capture", []string{launch(at+10, 1), ended, launch(at+20, 3), work(at+25, 3)}, ""},
-		{"a copy ends after its synchronisation", []string{copied(at, 1), moved(at+5_000, 1), waited(at+2, 2)}, oddLate},
+		{"a copy ends after its synchronisation", []string{copied(at, 1), moved(at+5_000, 1), waited(at+2, 2)}, oddKinds[trace.NoteLateOps]},
 		{"a copy ends before its synchronisation ends", []string{copied(at, 1), moved(at+2, 1), waited(at+1, 2)}, ""},
-		{"the first time is 0", []string{launch(0, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, oddAway},
-		{"the time of a synchronisation is 0", []string{copied(at, 1), moved(at+5_000, 1), waited(0, 2)}, oddAway},
-		{"a copy runs on", []string{copied(at, 1), strings.Replace(moved(at+1, 1), `"dur": 3`, `"dur": 5000`, 1), waited(at+2, 2), launch(at+20, 3), span("kernel", "k", 7)(at+25, 3)}, oddRunsOn},
+		{"the first time is 0", []string{launch(0, 1), work(at+5, 1), launch(at+10, 2), work(at+15, 2)}, oddKinds[trace.NoteDaysAway]},
+		{"the time of a synchronisation is 0", []string{copied(at, 1), moved(at+5_000, 1), waited(0, 2)}, oddKinds[trace.NoteDaysAway]},
+		{"a copy runs on", []string{copied(at, 1), strings.Replace(moved(at+1, 1), `"dur": 3`, `"dur": 5000`, 1), waited(at+2, 2), launch(at+20, 3), span("kernel", "k", 7)(at+25, 3)}, oddKinds[trace.NoteRunsOn]},
 	} {
 		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+strings.Join(c.events, ", ")+`]}`))
 		f := &r.Files[0]

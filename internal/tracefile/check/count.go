@@ -2,7 +2,6 @@ package check
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -23,11 +22,6 @@ type counter struct {
 	flows    map[string]*pairing
 	launches pairing // correlation ids of API calls and of GPU work
 	rows     merge.Rows
-
-	threads map[string]*thread // by row
-	calls   int                // number of calls in threads
-	ops     []gpuOp
-	row     []byte
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -47,18 +41,15 @@ func (c *counter) event(e *chromejson.Event) {
 	start, end, ok := c.odd.times(e)
 	if ok && c.lastCat != "Trace" {
 		if f := c.out; !f.timed {
-			f.StartNS, f.EndNS, f.timed = start, end, true
+			f.StartNS, f.EndNS, f.timed = start, max(start, end), true
 		} else {
-			f.StartNS, f.EndNS = min(f.StartNS, start), max(f.EndNS, end)
+			f.StartNS, f.EndNS = min(f.StartNS, start), max(f.EndNS, start, end)
 		}
 	}
 	switch e.Ph {
 	case 's', 't', 'f':
 		c.flow(e)
 	case 'X':
-		if ok && c.rows.Crosses(e, start, end) {
-			c.odd.add(oddCross, 1, e.Off, false)
-		}
 		switch c.lastCat {
 		case "user_annotation":
 			pid := e.Text(e.PID)
@@ -74,26 +65,20 @@ func (c *counter) event(e *chromejson.Event) {
 			if ok {
 				c.comms.Event(e)
 			}
-			if ok && c.rows.RunsOn(e, start, end) {
-				c.odd.add(oddRunsOn, 1, e.Off, false)
-				c.cutOp(e, start)
-			}
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.to, id)
-				if ok {
-					c.op(e, id, end)
-				}
 			}
 		case "cuda_runtime", "cuda_driver":
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
-				if !ok {
-					end = math.MaxInt64 / 2 // no work ends later
-				}
-				c.call(e, id, end)
-				if ok && c.rows.SetBack(e, start, id) {
-					c.odd.add(oddSetBack, 1, e.Off, false)
-				}
+			}
+		}
+		if !ok {
+			return
+		}
+		for _, kind := range c.rows.Event(e, start, end) {
+			if kind != trace.NoNote {
+				c.odd.add(oddKinds[kind], 1, e.Off, false)
 			}
 		}
 	}
@@ -165,9 +150,14 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	}
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
-	lost, late := c.hostOdd()
-	c.odd.add(oddLost, lost, -1, false)
-	c.odd.add(oddLate, late, -1, false)
+	f.gpu = c.rows.GPU()
+	for _, n := range c.rows.End("") {
+		if kind, ok := oddKinds[n.Kind]; ok {
+			c.odd.add(kind, n.Count, -1, false)
+		} else if n.Kind == trace.NoteDevices {
+			f.devices = n.Count
+		}
+	}
 	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
 	c.odd.add("elements of traceEvents that are no event, skipped", st.Skipped, st.FirstSkip, false)

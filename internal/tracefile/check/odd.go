@@ -21,24 +21,30 @@ type oddness struct {
 	mid  int64 // median of the times of the first events
 }
 
-// impossible lists the kinds of anomalies that keep a file from counting as complete.
-var impossible = []string{oddNegative, oddAway, oddRunsOn, oddSetBack, oddCross, oddLate, oddLost}
-
-const (
-	oddNegative = "negative dur"
-	oddAway     = "ts days away from the others"
-	oddRunsOn   = "GPU work that ends after later work of its stream"
-	oddSetBack  = "API calls out of order: the clock was set back"
-	oddCross    = "host spans that cross on one thread: the clock was set back"
-	oddLate     = "GPU work that ends after the synchronisation that waited for it"
-	oddLost     = "launches without GPU work"
-)
+// oddKinds names the anomalies that violate an invariant of package trace or that cost an event. They keep a file from
+// counting as complete.
+var oddKinds = map[trace.NoteKind]string{
+	trace.NoteNegative:     "negative dur",
+	trace.NoteDaysAway:     "ts days away from the others",
+	trace.NoteDaysLong:     "dur above 7 days",
+	trace.NoteNoDur:        "span without a usable dur",
+	trace.NoteNoTime:       "span without a usable ts",
+	trace.NoteRunsOn:       "GPU work that ends after later work of its stream",
+	trace.NoteSetBack:      "events out of order: the clock was set back",
+	trace.NoteCross:        "host spans that cross on one thread: the clock was set back",
+	trace.NoteLateOps:      "GPU work that ends after the synchronisation that waited for it",
+	trace.NoteBeforeLaunch: "launches whose GPU work begins before them",
+	trace.NoteLostOps:      "launches without GPU work",
+	trace.NoteTwice:        "repeated records of GPU work",
+}
 
 // Impossible returns the number of anomalies of the impossible kinds in the file. A correct recording has none.
 func (f *File) Impossible() (n int64) {
 	for _, o := range f.Odd {
-		if slices.Contains(impossible, o.Kind) {
-			n += o.Count
+		for _, kind := range oddKinds {
+			if o.Kind == kind {
+				n += o.Count
+			}
 		}
 	}
 	return n
@@ -61,41 +67,36 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	if e.Ph == 0 {
 		o.add("event without ph", 1, e.Off, false)
 	}
-	if !e.TS.Present() {
-		if e.Ph != 'M' {
-			o.add("event without ts", 1, e.Off, false)
-		}
-		return 0, 0, false
-	}
 	start, ok = chromejson.ParseMicros(e.Text(e.TS))
-	if !ok {
-		o.add("ts is no number", 1, e.Off, false)
+	switch {
+	case ok && e.TS.Present():
+	case e.Ph == 'X' || e.Ph == 'B':
+		o.add(oddKinds[trace.NoteNoTime], 1, e.Off, false)
+		return 0, 0, false
+	case e.Ph == 'M' && !e.TS.Present():
+		return 0, 0, false
+	default:
+		o.add("event without a usable ts", 1, e.Off, false)
 		return 0, 0, false
 	}
 	if e.Ph != 'M' && trace.Away(start, o.mid) {
-		o.add(oddAway, 1, e.Off, false)
+		o.add(oddKinds[trace.NoteDaysAway], 1, e.Off, false)
 		return 0, 0, false
 	}
-	end = start
 	if e.Ph != 'X' {
-		return start, end, e.Ph != 'M'
-	}
-	if !e.Dur.Present() {
-		o.add("span without dur", 1, e.Off, false)
-		return start, end, true
+		return start, start, e.Ph != 'M'
 	}
 	dur, ok := chromejson.ParseMicros(e.Text(e.Dur))
 	switch {
 	case !ok:
-		o.add("dur is no number", 1, e.Off, false)
+		o.add(oddKinds[trace.NoteNoDur], 1, e.Off, false)
 	case dur < 0:
-		o.add(oddNegative, 1, e.Off, false)
+		o.add(oddKinds[trace.NoteNegative], 1, e.Off, false)
 	case dur > trace.Longest:
-		o.add("dur above 7 days", 1, e.Off, false)
-	default:
-		end = start + dur
+		o.add(oddKinds[trace.NoteDaysLong], 1, e.Off, false)
+		ok = false
 	}
-	return start, end, true
+	return start, start + dur, ok
 }
 
 // pairing finds ids that occur on only one of two sides. It stores the ids of each side in order of arrival, 8 bytes

@@ -74,7 +74,7 @@ func (f *File) row() []string {
 	case f.processes > 1:
 		steps = []string{fmt.Sprintf("%d to %d in each of %d parts", f.fewest, f.most, f.processes)}
 	}
-	state := "complete"
+	state := cmp.Or(f.state, "complete")
 	switch n := f.Impossible(); {
 	case f.Problem != nil:
 		state = f.Problem.String()

@@ -143,8 +143,10 @@ func (m *merger) footer() ([]byte, error) {
 func (m *merger) result() *Result {
 	r := &Result{ProfileID: m.opt.ProfileID, Files: []set.Part{}, Missing: []set.Missing{}, Notes: append([]trace.Note{}, m.notes...)}
 	var heads []*set.Head
+	var work []set.Work
 	for i, p := range m.parts {
 		heads = append(heads, p.Head)
+		work = append(work, set.Work{Path: p.base(), Rank: p.File.Name.Rank, GPU: p.gpu || p.problem != nil || p.kept == 0})
 		r.Files = append(r.Files, m.file(i))
 		r.Events += p.kept
 		r.BytesIn += p.File.Size
@@ -152,8 +154,9 @@ func (m *merger) result() *Result {
 		if p.garbage {
 			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteTrailingBytes, Source: p.base(), Count: 1})
 		}
-		r.Notes = append(r.Notes, p.odd.Notes(p.base())...)
+		r.Notes = append(append(r.Notes, p.odd.Notes(p.base())...), p.ended...)
 	}
+	r.Notes = append(r.Notes, set.WithoutWork(work)...)
 	if !m.opt.AsIs {
 		r.Missing = append(r.Missing, set.FindMissing(m.set, heads)...)
 	}

@@ -184,7 +184,7 @@ func TestPerfettoOddEvents(t *testing.T) {
 	if len(flows) != 2 || flows[0] != flows[1] {
 		t.Errorf("flows %v", flows)
 	}
-	if res.Files[0].OddTimes != 1 || len(res.Notes) != 1 {
+	if res.Files[0].OddTimes != 1 || len(res.Notes) != 3 { // clamped, no dur, no ts
 		t.Errorf("%+v", res)
 	}
 }

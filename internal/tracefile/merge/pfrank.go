@@ -81,7 +81,7 @@ func (p *pfRank) readFile(ctx context.Context) error {
 			p.meter.Reach(src.Consumed(), &read)
 		}
 	}
-	p.problem, p.garbage = set.EndProblem(src, &s.Stats), src.Garbage()
+	p.finish(src, &s.Stats)
 	return nil
 }
 

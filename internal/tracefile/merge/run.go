@@ -269,6 +269,6 @@ func (m *merger) again() {
 	m.note(trace.NoteAligned, "")
 	for _, p := range m.parts {
 		p.kept, p.tail, p.stats, p.meter = 0, nil, chromejson.Stats{}, nil
-		p.rows, p.odd = Rows{}, trace.Tally{}
+		p.rows, p.odd, p.ended = Rows{}, trace.Tally{}, nil
 	}
 }

@@ -39,6 +39,8 @@ type part struct {
 	garbage bool
 	rows    Rows
 	odd     trace.Tally  // violations of invariants
+	ended   []trace.Note // violations that the whole file shows
+	gpu     bool         // whether the file has GPU work
 	tail    []set.Member // top-level members after the events
 }
 
@@ -99,8 +101,7 @@ func (p *part) stream(ctx context.Context) {
 			p.meter.Reach(src.Consumed(), &read)
 		}
 	}
-	p.problem = set.EndProblem(src, &s.Stats)
-	p.garbage = src.Garbage()
+	p.finish(src, &s.Stats)
 	if len(buf) > 0 {
 		select {
 		case p.full <- buf:
@@ -108,6 +109,13 @@ func (p *part) stream(ctx context.Context) {
 		}
 	}
 	p.meter.Reach(src.Consumed(), &read)
+}
+
+// finish records what the end of the file shows.
+func (p *part) finish(src *chromejson.Source, st *chromejson.Stats) {
+	p.problem, p.garbage = set.EndProblem(src, st), src.Garbage()
+	p.gpu = p.rows.GPU()
+	p.ended, p.rows = p.rows.End(p.base()), Rows{}
 }
 
 // takes reports whether the scanner's current item is an event to keep. It also records other top-level members and,

@@ -61,6 +61,23 @@ func (b *builder) near() func(at int64) bool {
 	return func(at int64) bool { return !trace.Away(at, mid) }
 }
 
+// rows counts the violations that show in the order of the file.
+func (b *builder) rows(near func(at int64) bool) {
+	rows := make([]trace.Row, len(b.t.Tracks))
+	for i := range b.spans.n {
+		kind := trace.NoNote
+		switch s := b.spans.at(i); {
+		case s.Cat.OnGPU() && near(s.Start):
+			kind = rows[s.Track].Op(s.Start, s.End(), s.Corr)
+		case s.Cat.Launch() && s.Corr > 0 && near(s.Start):
+			kind = rows[s.Track].Call(s.Start, s.Corr)
+		}
+		if kind != trace.NoNote {
+			b.odd.Add(kind, 1)
+		}
+	}
+}
+
 // finish sorts and completes the table. It adds base to all times.
 func (b *builder) finish(base int64) *trace.Trace {
 	t := b.t
@@ -69,6 +86,7 @@ func (b *builder) finish(base int64) *trace.Trace {
 		b.odd.Add(trace.NoteNeverEnded, 1)
 	}
 	near, all := b.near(), b.spans.n+len(t.Memory)
+	b.rows(near)
 	t.Spans = b.spans.sorted(len(t.Tracks), func(s *trace.Span) bool { return near(s.Start) })
 	t.Memory = slices.DeleteFunc(t.Memory, func(p trace.MemoryPoint) bool { return !near(p.Time) })
 	if n := all - len(t.Spans) - len(t.Memory); n > 0 {

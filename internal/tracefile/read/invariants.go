@@ -1,15 +1,18 @@
 package read
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/trace"
 )
 
-// checkInvariants adds notes about violations to t, whose spans must be in order of time. It shortens a GPU op that
-// ends too late to the start of the next op of its stream. lost is as in checkHost.
-func checkInvariants(t *trace.Trace, lost bool) {
+// checkInvariants adds notes about violations to t, whose spans must be in order of time. It drops repeated GPU ops, and
+// shortens a GPU op that ends too late to the start of the next op of its stream. found holds the violations that the
+// order of the file showed; they are not counted again. lost is as in checkHost.
+func checkInvariants(t *trace.Trace, found trace.Tally, lost bool) {
 	odd := trace.Tally{}
+	dropTwins(t, odd)
 	last := make([]int, len(t.Tracks)) // index of the latest GPU op of each track, plus 1
 	calls := make([]ids, len(t.Tracks))
 	nests := make([]struct{ calls, steps trace.Nest }, len(t.Tracks))
@@ -49,11 +52,41 @@ func checkInvariants(t *trace.Trace, lost bool) {
 			}
 		}
 	}
+	clocks := found[setBack]+odd[setBack] > 0
+	before := checkHost(t, lost, clocks)
 	for _, n := range odd.Notes(t.Source.Path) {
-		n.End = back
+		seen := found[trace.Oddity{Kind: n.Kind}]
+		if n.Kind == trace.NoteSetBack {
+			n.End = back
+		}
+		if n.Kind == trace.NoteRunsOn && seen == 0 && (before || clocks) {
+			continue // these are in order in the file
+		}
+		if seen > 0 {
+			n.Count = seen
+			t.Notes = slices.DeleteFunc(t.Notes, func(o trace.Note) bool { return o.Kind == n.Kind })
+		}
 		t.Notes = append(t.Notes, n)
 	}
-	checkHost(t, lost)
+}
+
+var setBack = trace.Oddity{Kind: trace.NoteSetBack}
+
+// dropTwins drops and counts the GPU ops that repeat the previous op of their track.
+func dropTwins(t *trace.Trace, odd trace.Tally) {
+	last := make([]trace.Span, len(t.Tracks))
+	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool {
+		if !s.Cat.OnGPU() || s.Corr <= 0 {
+			return false
+		}
+		was := &last[s.Track]
+		if was.Corr == s.Corr && was.Start == s.Start && was.Dur == s.Dur {
+			odd.Add(trace.NoteTwice, 1)
+			return true
+		}
+		*was = s
+		return false
+	})
 }
 
 // ids holds the API calls of a track so far.
@@ -82,10 +115,14 @@ func (c *ids) highest(t *trace.Trace, i int) int64 {
 // host checks the API calls of a trace against the GPU ops that they started.
 type host struct {
 	t       *trace.Trace
-	last    map[int64]int32 // correlation id -> index of the op that ends last
-	kinds   []trace.Call    // by name
-	threads []thread        // by track
+	ops     map[int64]ops // by correlation id
+	kinds   []trace.Call  // by name
+	threads []thread      // by track
+	before  int64         // number of launches whose GPU work begins before them
 }
+
+// ops holds the indices of two GPU ops of a launch: the first to begin and the last to end.
+type ops struct{ first, last int32 }
 
 // thread is the state of one thread.
 type thread struct {
@@ -93,20 +130,22 @@ type thread struct {
 	trace.Waits
 }
 
-// checkHost adds notes about GPU ops that end after the synchronisation that waited for them. If lost is set, it also
-// adds notes about launches without a GPU op, which mean that the profiler dropped records. A trace in which no launch
-// has a GPU op, such as a trace without GPU activity, gets no note.
-func checkHost(t *trace.Trace, lost bool) {
-	h := host{t: t, last: map[int64]int32{}, kinds: make([]trace.Call, t.Strings.Len()), threads: make([]thread, len(t.Tracks))}
+// checkHost adds notes about GPU ops that begin before their launch or end after the synchronisation that waited for
+// them, and reports whether any op begins before its launch. If lost is set, it also adds notes about launches without a
+// GPU op, which mean that the profiler dropped records. If clocks is set, a clock was set back, and synchronisations are
+// not checked.
+func checkHost(t *trace.Trace, lost, clocks bool) (before bool) {
+	h := host{t: t, ops: map[int64]ops{}, kinds: make([]trace.Call, t.Strings.Len()), threads: make([]thread, len(t.Tracks))}
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Corr > 0 && s.Cat.OnGPU() {
-			if at, ok := h.last[s.Corr]; !ok || t.Spans[at].End() < s.End() {
-				h.last[s.Corr] = int32(i)
+			at, ok := h.ops[s.Corr]
+			if !ok {
+				at = ops{int32(i), int32(i)}
+			} else if t.Spans[at.last].End() < s.End() {
+				at.last = int32(i)
 			}
+			h.ops[s.Corr] = at
 		}
-	}
-	if len(h.last) == 0 {
-		return
 	}
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == trace.Runtime || s.Cat == trace.Driver {
@@ -118,17 +157,24 @@ func checkHost(t *trace.Trace, lost bool) {
 		late += h.threads[i].Late
 		for _, id := range h.threads[i].IDs {
 			launches++
-			if _, ok := h.last[id]; !ok {
+			if _, ok := h.ops[id]; !ok {
 				without++
 			}
 		}
 	}
-	if late > 0 {
-		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLateOps, Source: t.Source.Path, Count: late})
+	add := func(kind trace.NoteKind, n, of int64) {
+		if n > 0 {
+			t.Notes = append(t.Notes, trace.Note{Kind: kind, Source: t.Source.Path, Count: n, Lost: of})
+		}
 	}
-	if lost && without < launches && float64(without) > trace.LostLeast*float64(launches) {
-		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLostOps, Source: t.Source.Path, Count: without, Lost: launches})
+	if !clocks {
+		add(trace.NoteLateOps, late, 0)
 	}
+	add(trace.NoteBeforeLaunch, h.before, 0)
+	if lost {
+		add(trace.NoteLostOps, without, launches)
+	}
+	return h.before > 0
 }
 
 func (h *host) call(s *trace.Span) {
@@ -137,8 +183,11 @@ func (h *host) call(s *trace.Span) {
 	}
 	kind, th := h.kinds[s.Name], &h.threads[s.Track]
 	var op *trace.LastOp
-	if at, ok := h.last[s.Corr]; ok && s.Corr > 0 {
-		o := &h.t.Spans[at]
+	if at, ok := h.ops[s.Corr]; ok && s.Corr > 0 {
+		o := &h.t.Spans[at.last]
+		if (kind == trace.Launches || kind == trace.Copies) && h.t.Spans[at.first].Start < s.Start-trace.LateLeast {
+			h.before++
+		}
 		op = &trace.LastOp{Stream: int64(o.Track), End: o.End(), ToHost: o.Cat == trace.Memcpy && strings.Contains(h.t.Strings.Get(o.Name), "DtoH")}
 	}
 	th.Waits.Add(kind, s.End(), op)

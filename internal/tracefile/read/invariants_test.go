@@ -98,7 +98,7 @@ func TestInvariants(t *testing.T) {
 		tr := traces[0]
 		tr.Notes = nil
 		c.breaks(tr)
-		checkInvariants(tr, true)
+		checkInvariants(tr, nil, true)
 		got := map[trace.NoteKind]int64{}
 		for _, n := range tr.Notes {
 			got[n.Kind] += n.Count
@@ -113,7 +113,7 @@ func TestInvariants(t *testing.T) {
 		}
 		// Cut ops leave the stream in order.
 		tr.Notes = nil
-		checkInvariants(tr, true)
+		checkInvariants(tr, nil, true)
 		for _, n := range tr.Notes {
 			if n.Kind == trace.NoteRunsOn {
 				t.Errorf("%s: after the cut %d ops still run on", c.name, n.Count)

@@ -30,7 +30,7 @@ func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, err
 	opt.Meter.Add(f.Size)
 	for _, t := range traces {
 		t.Source.Path, t.Source.Bytes = f.Path, f.Size
-		checkInvariants(t, false) // a process of several ranks has launches for other devices
+		checkInvariants(t, nil, false) // a process of several ranks has launches for other devices
 		for i := range t.Notes {
 			t.Notes[i].Source = f.Path
 		}

@@ -96,7 +96,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 		r.stage(t)
 		t.Source.Device, t.Source.HasGPU = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
-		checkInvariants(t, true)
+		checkInvariants(t, b.odd, true)
 		if n := b.busyDevices(); n > 1 {
 			t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteDevices, Source: r.file.Path, Count: int64(n)})
 		}

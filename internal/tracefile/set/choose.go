@@ -119,6 +119,8 @@ func windowsBelow(dirs []string) (found []below) {
 	return found
 }
 
+const atOnceNS = 1e9 // ns between windows that are recorded at the same time
+
 // newestBelow returns the index of the newest directory, or of the directory with the given id. It returns -1 if the
 // two newest were recorded at the same time, as happens with several servers.
 func newestBelow(found []below, id string) int {
@@ -127,8 +129,7 @@ func newestBelow(found []below, id string) int {
 			return filepath.Base(b.dir) == id || slices.ContainsFunc(b.sets, func(s Set) bool { return s.ID == id })
 		})
 	}
-	const atOnce = 1e9 // ns
-	if len(found) > 1 && found[0].sets[0].at-found[1].sets[0].at < atOnce {
+	if len(found) > 1 && found[0].sets[0].at-found[1].sets[0].at < atOnceNS {
 		return -1
 	}
 	return 0
@@ -141,11 +142,15 @@ func hint(err error, dirs []string, found []below) error {
 	for _, b := range found {
 		list = append(list, b.dir)
 	}
+	if all := atOnceBelow(found); all != "" {
+		return fmt.Errorf("%w; its subdirectories have traces that begin together: give all of them, %s", err, all)
+	}
 	for _, dir := range dirs {
 		entries, _ := os.ReadDir(dir)
 		for _, entry := range entries {
-			if in := filepath.Join(dir, entry.Name()); len(list) < most && len(windowsBelow([]string{in})) > 0 {
-				list = append(list, in)
+			in := filepath.Join(dir, entry.Name())
+			if below := windowsBelow([]string{in}); len(list) < most && len(below) > 0 {
+				list = append(list, cmp.Or(atOnceBelow(below), in))
 			}
 		}
 	}
@@ -153,6 +158,24 @@ func hint(err error, dirs []string, found []below) error {
 		return err
 	}
 	return fmt.Errorf("%w; subdirectories have some: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
+}
+
+// atOnceBelow returns a pattern for the directories if each has one file, of a different rank, and all of these begin
+// together, as when each rank wrote to its own directory.
+func atOnceBelow(found []below) string {
+	ranks := map[trace.Rank]bool{trace.NoRank: true}
+	for _, b := range found {
+		rank := rankOf(ReadHead(b.sets[0].Files[0], nil))
+		again := ranks[rank]
+		ranks[rank] = true
+		if again || len(b.sets) != 1 || len(b.sets[0].Files) != 1 || found[0].sets[0].at-b.sets[0].at >= atOnceNS || filepath.Dir(b.dir) != filepath.Dir(found[0].dir) {
+			return ""
+		}
+	}
+	if len(found) < 2 {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(found[0].dir), "*")
 }
 
 // names lists all directories of found except the directory at index but.

@@ -20,8 +20,9 @@ type Head struct {
 	Meta    []Member // in file order, without traceEvents
 	BaseNS  int64    // baseTimeNanoseconds
 	HasBase bool
-	FirstTS int64 // ns; time of the first event that has a possible one
-	MidTS   int64 // ns; median of the times of the first events, see trace.Away
+	FirstTS int64  // ns; time of the first event that has a possible one
+	MidTS   int64  // ns; median of the times of the first events, see trace.Away
+	Print   uint64 // hash of the durations of the first spans; 0: too few to tell files apart
 	Host    string
 	TraceID string
 	Info    json.RawMessage // distributedInfo, verbatim
@@ -68,9 +69,12 @@ func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 	}
 	s := chromejson.NewScanner(text)
 	defer s.Close()
-	var times []int64
+	var times, durations []int64
 	known := false // whether an event with a time was read
-	defer func() { h.learnTimes(times) }()
+	defer func() {
+		h.learnTimes(times)
+		h.Print = fingerprint(durations)
+	}()
 	for len(times) < firstTimes {
 		kind, err := s.Next()
 		if known && (err != nil || kind != chromejson.EventToken) {
@@ -94,6 +98,9 @@ func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 			}
 			if s.Event.Ph != 'M' {
 				times = append(times, ns)
+			}
+			if dur, ok := chromejson.ParseMicros(s.Event.Text(s.Event.Dur)); ok && s.Event.Ph == 'X' {
+				durations = append(durations, dur)
 			}
 			continue
 		}

@@ -76,7 +76,8 @@ type window struct {
 	Set
 	begin int64 // ns since the epoch; 0: not known
 	mod   int64
-	timed bool // whether the id of the window is its start time
+	timed bool             // whether the id of the window is its start time
+	heads map[string]*Head // by path
 }
 
 func (w *window) add(f dated, begin int64) {
@@ -116,12 +117,18 @@ func windows(found []dated, notes []trace.Note) []Set {
 	all = append(all, byContent(unknown)...)
 	for _, w := range all {
 		if w.begin == 0 && !w.Files[0].Report() {
-			w.begin = ReadHead(w.Files[0], nil).begin()
+			w.begin = w.head(w.Files[0]).begin()
 		}
 		slices.SortStableFunc(w.Files, func(a, b File) int {
 			return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Name.Stage, b.Name.Stage), cmp.Compare(a.Path, b.Path))
 		})
 		w.dropCopies()
+	}
+	all = joinCopies(all)
+	for _, w := range all {
+		if len(w.Files) > 1 {
+			w.swapped()
+		}
 	}
 	nameTimed(all)
 	slices.SortStableFunc(all, func(a, b *window) int {
@@ -149,7 +156,11 @@ func byContent(files []candidate) (all []*window) {
 		}
 	}
 	for _, of := range slices.Sorted(maps.Keys(programs)) {
-		for _, ranks := range onceEach(programs[of]) {
+		files, again := repeated(programs[of])
+		for _, ranks := range onceEach(files) {
+			for i := range ranks {
+				ranks = append(ranks[:len(ranks):len(ranks)], again[ranks[i].Path]...)
+			}
 			all = append(all, windowOf(ranks))
 		}
 	}
@@ -171,6 +182,22 @@ func byContent(files []candidate) (all []*window) {
 		all, others = append(all, w), others[n:]
 	}
 	return all
+}
+
+// repeated separates the files that repeat an earlier file of the same rank. It returns them by the path of that file.
+func repeated(files []candidate) (once []candidate, again map[string][]candidate) {
+	again = map[string][]candidate{}
+	for _, c := range files {
+		i := slices.IndexFunc(once, func(o candidate) bool {
+			return c.head.Print != 0 && rankOf(o.head) == rankOf(c.head) && repeats(o.head, c.head)
+		})
+		if i < 0 {
+			once = append(once, c)
+		} else {
+			again[once[i].Path] = append(again[once[i].Path], c)
+		}
+	}
+	return once, again
 }
 
 // windowOf returns a window of the given files.
