@@ -75,7 +75,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 		Next: f.Next, Guide: f.Guide, Steps: f.Steps, Text: says(has, f),
 	}
 	costs := f.CostNSPerStep
-	if f.Worth.Sure() {
+	if x.AtMost = !f.Worth.Sure(); !x.AtMost {
 		costs = f.Worth.Gain()
 	}
 	way := 1
@@ -134,7 +134,7 @@ func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 func changed(a, b *result.Finding, has *result.Report, c *result.Comparison) (x result.Cause, ok bool) {
 	x = result.Cause{
 		Change: result.More, Kind: b.Kind, Severity: b.Severity, Finding: b.ID, Ranks: b.Names, First: b.FirstStep, Last: b.LastStep, StepKind: b.Worth.Kind,
-		A: a.CostNSPerStep, B: b.CostNSPerStep, Next: b.Next, Guide: b.Guide, Steps: b.Steps,
+		A: a.CostNSPerStep, B: b.CostNSPerStep, AtMost: true, Next: b.Next, Guide: b.Guide, Steps: b.Steps,
 	}
 	figure, way := result.KindOf(x.Kind).Figure, 1
 	if x.B < x.A {

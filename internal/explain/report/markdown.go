@@ -58,7 +58,7 @@ func lines(w io.StringWriter) func(parts ...string) {
 
 func markdownFinding(write func(...string), f *result.Finding, all bool) {
 	line := "- **" + escapeMarkdown(strings.ToUpper(columns.Clean(f.Severity))) + "** " + escapeMarkdown(columns.Clean(Words(f.Title)))
-	if c := cost(f); c != "" {
+	if c := worth(f); c != "" {
 		line += " (**" + c + "**)"
 	}
 	write(line)

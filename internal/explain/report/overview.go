@@ -92,7 +92,7 @@ func NewOverview(r *result.Report) *Overview {
 
 func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
 	out := OverviewFinding{
-		ID: f.ID, Severity: f.Severity, Cost: cost(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
+		ID: f.ID, Severity: f.Severity, Cost: worth(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
 		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide),
 	}
 	rank := 0

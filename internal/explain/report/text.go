@@ -137,7 +137,7 @@ func (t *textWriter) findings(r *result.Report) {
 	const mark = 8 // width of the severity in columns
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		c := cost(f)
+		c := worth(f)
 		word := strings.ToUpper(columns.Clean(f.Severity))
 		lead := t.p.severity(f.Severity, word) + strings.Repeat(" ", max(mark-len([]rune(word)), 1))
 		room := t.width - mark
