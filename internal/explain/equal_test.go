@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,52 @@ func TestEquallyLate(t *testing.T) {
 				if !strings.Contains(title, want) {
 					t.Errorf("title lacks %q: %s", want, title)
 				}
+			}
+		})
+	}
+}
+
+// TestLateInGroups has a real capture of four ranks many times over as data-parallel groups, each with a late rank. That
+// is one finding, unless the ranks are late at different times.
+func TestLateInGroups(t *testing.T) {
+	for _, c := range []struct {
+		set    string
+		groups int
+		apart  bool // two hosts are late at different times
+		want   []string
+	}{
+		{"compute_skew", 16, false, []string{"16 of 64 ranks (TP02-DP00 to TP02-DP15) are late from step 7 on: they run 201 kernels a step, the others 117"}},
+		{"graphs", 16, false, nil},
+		{"graphs", 2, true, []string{"TP01-DP00 is late from step 3 on", "TP02-DP01 is late from step 7 on"}},
+	} {
+		t.Run(fmt.Sprint(c.set, " ", c.groups), func(t *testing.T) {
+			ts := retime.Groups(realSet(t, c.set), c.groups)
+			if c.apart {
+				m := retime.New(ts)
+				paused(1, 3, 3_000_000)(m)
+				paused(6, 7, 3_000_000)(m)
+				var err error
+				if ts, err = m.Run(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := analyzed(t, ts)
+			var late []result.Finding
+			for _, f := range said(r, result.Straggler) {
+				if f.Severity != "low" {
+					late = append(late, f)
+				}
+			}
+			if len(late) != len(c.want) {
+				t.Fatalf("got %d findings on late ranks, want %d%s", len(late), len(c.want), describe(r))
+			}
+			for _, want := range c.want {
+				if !slices.ContainsFunc(late, func(f result.Finding) bool { return strings.HasPrefix(report.Words(f.Title), want) }) {
+					t.Errorf("no finding %q%s", want, describe(r))
+				}
+			}
+			if c.set == "compute_skew" && (len(late[0].Ranks) != c.groups || !strings.Contains(report.Words(late[0].Title), "fixing all of them: 43.3 → 41.5 ms")) {
+				t.Errorf("want the worth of fixing %d ranks%s", c.groups, describe(r))
 			}
 		})
 	}

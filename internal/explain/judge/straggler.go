@@ -46,7 +46,7 @@ var lateRules = []rule{{[]string{result.Straggler, result.CommBound, result.Slow
 		of = append(of, lateHosts(c.Aligned, d, of)...)
 		out = slices.Concat(out, of, unexplained(slowTransfers(c, d), of))
 	}
-	return c.holdBack(lackCores(c, out))
+	return c.shareGroups(c.holdBack(lackCores(c, out)))
 }}}
 
 // stragglers derives findings from the lateness of a domain's ranks.

@@ -38,6 +38,7 @@ var wordings = map[string]string{
 	"they_host":          "their hosts launch the same kernels later",
 	"they_unknown":       "the same kernels start late on their GPUs; launches were not recorded, so either hosts or GPUs may be the cause",
 	"several_cost":       "the others ({others:names}) wait {cost:ns} a step for them",
+	"groups_cost":        "the other ranks of their groups wait {cost:ns} a step for them",
 	"several_worth":      "fixing all of them: {step→without:ns} {which} (the others wait {cost:ns} for them)",
 	"faster":             "{others:names} {is} faster than the other {n} ranks: {why}; {cost}",
 	"is":                 "is",
