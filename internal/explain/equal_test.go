@@ -91,6 +91,31 @@ func TestLateInGroups(t *testing.T) {
 	}
 }
 
+// TestTwoSteps: lateness in all steps of a window of two steps is not transient.
+func TestTwoSteps(t *testing.T) {
+	for _, c := range []struct {
+		last int
+		want string // in the title
+		not  string
+	}{
+		{9, "in both recorded steps", "transient"},
+		{13, "from step 0 on", "both"},
+	} {
+		ts := retime.Copy(realSet(t, "compute_skew"))
+		for _, tr := range ts {
+			retime.Keep(tr, 8, c.last)
+		}
+		r := analyzed(t, ts)
+		late := slices.DeleteFunc(said(r, result.Straggler), func(f result.Finding) bool { return f.Cause != result.CauseWork })
+		if len(late) != 1 {
+			t.Fatalf("steps 8 to %d: got %d findings, want one%s", c.last, len(late), describe(r))
+		}
+		if title := report.Words(late[0].Title); !strings.Contains(title, c.want) || strings.Contains(title, c.not) {
+			t.Errorf("steps 8 to %d: the title lacks %q: %s", c.last, c.want, title)
+		}
+	}
+}
+
 // TestFasterRank: if one rank is faster than all others from the beginning, it is called faster, and the others are not
 // called late. If the others become slow later, they are late.
 func TestFasterRank(t *testing.T) {

@@ -25,12 +25,16 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 		head[i] = escapeMarkdown(head[i])
 	}
 	write(strings.Join(head, " · "))
+	lacks := func(first bool) {
+		if c := caveat(r); c != "" && r.NoFault == first {
+			write("\n**Incomplete:** ", escapeMarkdown(c))
+		}
+	}
+	lacks(true)
 	if s := answer(r); s != "" {
 		write("\n**", escapeMarkdown(s), "**")
 	}
-	if c := caveat(r); c != "" {
-		write("\n**Incomplete:** ", escapeMarkdown(c))
-	}
+	lacks(false)
 	write("")
 	if len(r.Findings) == 0 {
 		write(noFindings)

@@ -13,8 +13,9 @@ import (
 type Overview struct {
 	Title    string            `json:"title"`
 	Verdict  string            `json:"verdict"`
-	Caveat   string            `json:"caveat"` // gaps of the capture; "" if the capture is complete
-	Head     []string          `json:"head"`   // description of the capture
+	Caveat   string            `json:"caveat"`   // gaps of the capture; "" if the capture is complete
+	NoFault  bool              `json:"no_fault"` // the caveat comes before the verdict
+	Head     []string          `json:"head"`     // description of the capture
 	Findings []OverviewFinding `json:"findings"`
 	Says     []string          `json:"says"` // detectable lateness, significance, profiler overhead
 	Times    []OverviewTime    `json:"times"`
@@ -71,7 +72,7 @@ type OverviewTime struct {
 // NewOverview returns the overview of r. r must have been returned by Plain.
 func NewOverview(r *result.Report) *Overview {
 	o := &Overview{
-		Title: "Capture", Verdict: answer(r), Caveat: caveat(r), Head: headline(r), Findings: []OverviewFinding{},
+		Title: "Capture", Verdict: answer(r), Caveat: caveat(r), NoFault: r.NoFault, Head: headline(r), Findings: []OverviewFinding{},
 		Says: []string{}, Times: []OverviewTime{}, Chart: newPageData(r, pageLimits), LeftOut: []string{},
 	}
 	if r.Source.ID != "" {

@@ -93,12 +93,16 @@ func (t *textWriter) head(r *result.Report) {
 		}
 		t.line(l)
 	}
+	lacks := func(first bool) {
+		if c := caveat(r); c != "" && !doubt && r.NoFault == first {
+			t.caveat("incomplete: " + c)
+		}
+	}
+	lacks(true)
 	for _, l := range columns.Wrap(answer(r), t.width) {
 		t.line(t.p.bold(l))
 	}
-	if c := caveat(r); c != "" && !doubt {
-		t.caveat("incomplete: " + c)
-	}
+	lacks(false)
 	t.line("")
 }
 
