@@ -1,6 +1,9 @@
 package report
 
 import (
+	"bytes"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -34,6 +37,29 @@ func TestWorth(t *testing.T) {
 		f := result.Finding{Worth: c.worth, CostNSPerStep: c.cost, FirstStep: 3, LastStep: c.last}
 		if got := worth(&f); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCaveatFirst: what is missing from a capture comes before the verdict that nothing costs much, and after the
+// verdict on a fault.
+func TestCaveatFirst(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		r := straggler()
+		r.NoFault = first
+		for name, write := range map[string]func(io.Writer) error{
+			"text":     func(w io.Writer) error { return Text(w, r, Options{Width: 200}) },
+			"Markdown": func(w io.Writer) error { return Markdown(w, r, Options{}) },
+			"page":     func(w io.Writer) error { return HTML(w, r) },
+		} {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			caveat, verdict := strings.Index(b.String(), "no file of TP04"), strings.Index(b.String(), "TP02 does extra work")
+			if caveat < 0 || verdict < 0 || caveat < verdict != first {
+				t.Errorf("%s, no fault %t: the caveat is at %d and the verdict at %d", name, first, caveat, verdict)
+			}
 		}
 	}
 }
