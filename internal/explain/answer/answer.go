@@ -44,11 +44,11 @@ func Of(rep *result.Report) {
 	}
 	if ranks != nil && !strings.HasPrefix(rep.Verdict.Key, "data-lost") {
 		slices.Sort(ranks)
-		how := "verdict_lost"
 		if rep.NoFault {
-			how = "verdict_lost_first"
+			rep.Verdict = fact.Of("verdict_lost_first", "what", rep.Verdict, "ranks", ranks)
+		} else {
+			rep.Verdict = fact.Of("verdict_lost", "what", rep.Verdict, "ranks", ranks)
 		}
-		rep.Verdict = fact.Of(how, "what", rep.Verdict, "ranks", ranks)
 	}
 }
 
