@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,77 @@ func TestEquallyLate(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLateInGroups has a real capture of four ranks many times over as data-parallel groups, each with a late rank. That
+// is one finding, unless the ranks are late at different times.
+func TestLateInGroups(t *testing.T) {
+	for _, c := range []struct {
+		set    string
+		groups int
+		apart  bool // two hosts are late at different times
+		want   []string
+	}{
+		{"compute_skew", 16, false, []string{"16 of 64 ranks (TP02-DP00 to TP02-DP15) are late from step 7 on: they run 201 kernels a step, the others 117"}},
+		{"graphs", 16, false, nil},
+		{"graphs", 2, true, []string{"TP01-DP00 is late from step 3 on", "TP02-DP01 is late from step 7 on"}},
+	} {
+		t.Run(fmt.Sprint(c.set, " ", c.groups), func(t *testing.T) {
+			ts := retime.Groups(realSet(t, c.set), c.groups)
+			if c.apart {
+				m := retime.New(ts)
+				paused(1, 3, 3_000_000)(m)
+				paused(6, 7, 3_000_000)(m)
+				var err error
+				if ts, err = m.Run(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := analyzed(t, ts)
+			var late []result.Finding
+			for _, f := range said(r, result.Straggler) {
+				if f.Severity != "low" {
+					late = append(late, f)
+				}
+			}
+			if len(late) != len(c.want) {
+				t.Fatalf("got %d findings on late ranks, want %d%s", len(late), len(c.want), describe(r))
+			}
+			for _, want := range c.want {
+				if !slices.ContainsFunc(late, func(f result.Finding) bool { return strings.HasPrefix(report.Words(f.Title), want) }) {
+					t.Errorf("no finding %q%s", want, describe(r))
+				}
+			}
+			if c.set == "compute_skew" && (len(late[0].Ranks) != c.groups || !strings.Contains(report.Words(late[0].Title), "fixing all of them: 43.3 → 41.5 ms")) {
+				t.Errorf("want the worth of fixing %d ranks%s", c.groups, describe(r))
+			}
+		})
+	}
+}
+
+// TestTwoSteps: lateness in all steps of a window of two steps is not transient.
+func TestTwoSteps(t *testing.T) {
+	for _, c := range []struct {
+		last int
+		want string // in the title
+		not  string
+	}{
+		{9, "in both recorded steps", "transient"},
+		{13, "from step 0 on", "both"},
+	} {
+		ts := retime.Copy(realSet(t, "compute_skew"))
+		for _, tr := range ts {
+			retime.Keep(tr, 8, c.last)
+		}
+		r := analyzed(t, ts)
+		late := slices.DeleteFunc(said(r, result.Straggler), func(f result.Finding) bool { return f.Cause != result.CauseWork })
+		if len(late) != 1 {
+			t.Fatalf("steps 8 to %d: got %d findings, want one%s", c.last, len(late), describe(r))
+		}
+		if title := report.Words(late[0].Title); !strings.Contains(title, c.want) || strings.Contains(title, c.not) {
+			t.Errorf("steps 8 to %d: the title lacks %q: %s", c.last, c.want, title)
+		}
 	}
 }
 

@@ -31,7 +31,8 @@ func Of(rep *result.Report) {
 			cmp.Compare(x.ID, y.ID))
 	})
 	once(rep.Findings)
-	rep.Verdict = verdict(rep)
+	rep.Verdict = stalled(rep, verdict(rep))
+	rep.NoFault = slices.Contains([]string{"balanced", "verdict_nothing", "verdict_small"}, rep.Verdict.Key)
 	if i := slices.IndexFunc(rep.Findings, func(f result.Finding) bool { return f.ID == result.Unknown || f.Together() }); i >= 0 && rep.Verdict.Key != rep.Findings[i].Title.Key {
 		rep.Verdict = fact.Of("verdict_both", "one", rep.Verdict, "other", rep.Findings[i].Title)
 	}
@@ -43,7 +44,11 @@ func Of(rep *result.Report) {
 	}
 	if ranks != nil && !strings.HasPrefix(rep.Verdict.Key, "data-lost") {
 		slices.Sort(ranks)
-		rep.Verdict = fact.Of("verdict_lost", "what", rep.Verdict, "ranks", ranks)
+		if rep.NoFault {
+			rep.Verdict = fact.Of("verdict_lost_first", "what", rep.Verdict, "ranks", ranks)
+		} else {
+			rep.Verdict = fact.Of("verdict_lost", "what", rep.Verdict, "ranks", ranks)
+		}
 	}
 }
 
@@ -181,6 +186,19 @@ func verdict(rep *result.Report) fact.Fact {
 		return c.Title
 	}
 	return fact.Of("verdict_nothing", "idle", idle(rep))
+}
+
+// stalled adds slow steps that take a large share of the time to a verdict on another fault.
+func stalled(rep *result.Report, verdict fact.Fact) fact.Fact {
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; f.Kind == result.SlowStep && level(f.Severity) <= level("medium") {
+			if !strings.Contains(verdict.String(), f.Title.String()) {
+				return fact.Of("verdict_both", "one", verdict, "other", says(rep, f))
+			}
+			break
+		}
+	}
+	return verdict
 }
 
 // mostIdle is the share of idle time above which the verdict mentions idle time if there are only small findings or

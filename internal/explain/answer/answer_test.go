@@ -88,6 +88,10 @@ func TestVerdict(t *testing.T) {
 	doubted := late("a", "high", 2*ms, ms)
 	doubted.Profilers, doubted.Title = true, fact.Of("profilers", "what", doubted.Title, "why", fact.Of("profilers_stacks"))
 	balanced := result.Finding{Kind: result.Balanced, Severity: "info", Title: fact.Of("balanced")}
+	lost := result.Finding{Kind: result.Data, ID: "data-lost-tp01", Severity: "low", Names: []string{"TP01"}, Title: fact.Of("data-lost.steps")}
+	stalls := result.Finding{Kind: result.SlowStep, ID: "slow_step-3", Severity: "medium", FirstStep: 3, LastStep: 7, Steps: []int{3, 7}, CostNSPerStep: 9 * ms, Title: fact.Of("slow_steps")}
+	rare := stalls
+	rare.Severity = "low"
 	for _, c := range []struct {
 		name string
 		rep  *result.Report
@@ -98,6 +102,11 @@ func TestVerdict(t *testing.T) {
 		{"a late rank before a bound of higher severity", with(bounded("h", "high", 9*ms), late("a", "medium", 2*ms, ms)), []string{"verdict_both", "verdict_late", "host_bound"}},
 		{"a late rank with a doubt", with(doubted), []string{"verdict_late rank=TP01", "verdict_doubt", "profilers_stacks"}},
 		{"only small findings", with(late("a", "low", ms, ms/20), balanced), []string{"verdict_small", "straggler rank=TP01"}},
+		{"a loss limits small findings", with(late("a", "low", ms, ms/20), lost), []string{"verdict_lost_first what=verdict_small"}},
+		{"a loss does not limit a late rank", with(late("a", "high", 2*ms, ms), lost), []string{"verdict_lost what=verdict_late"}},
+		{"stalls", with(stalls, balanced), []string{"verdict_one what=slow_steps"}},
+		{"a late rank and stalls", with(late("a", "high", 2*ms, ms), stalls), []string{"verdict_both one=verdict_late", "other=verdict_one what=slow_steps"}},
+		{"a late rank and a short stall", with(late("a", "high", 2*ms, ms), rare), []string{"verdict_late rank=TP01"}},
 		{"no rank is late", with(balanced), []string{"balanced"}},
 		{"no findings", with(), []string{"verdict_nothing"}},
 	} {

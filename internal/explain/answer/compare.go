@@ -47,7 +47,7 @@ func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 		}
 	}
 	for _, p := range both {
-		if x, ok := changed(p[0], p[1], b, c); ok {
+		if x, ok := changed(p[0], p[1], a, b, c); ok {
 			c.Causes = append(c.Causes, x)
 		}
 	}
@@ -81,7 +81,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 		Next: f.Next, Guide: f.Guide, Steps: f.Steps, Text: says(has, f),
 	}
 	costs := f.CostNSPerStep
-	if f.Worth.Sure() {
+	if x.AtMost = !f.Worth.Sure(); !x.AtMost {
 		costs = f.Worth.Gain()
 	}
 	way := 1
@@ -97,8 +97,9 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	x.Evidence = evidence(f)
 	// A passing finding hardly moves the median of all steps.
 	x.Fits = explains(c, x.StepKind, float64(way)*float64(costs), leastFound) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
-	if n := int64(len(has.Steps)); !x.Fits && n > 0 && !f.Worth.Little() {
-		x.Fits = overall(c, x.StepKind, float64(way)*float64(costs*stepsIn(has, f)/n), leastFound)
+	if !x.Fits && !f.Worth.Little() {
+		kind, mean := average(has, f, costs)
+		x.Fits = overall(c, kind, float64(way)*mean, leastFound)
 	}
 	if f.Kind == result.Straggler {
 		switch least, ok := seen(lacks, f); {
@@ -135,12 +136,12 @@ func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	return 0, false
 }
 
-// changed returns the cause for a finding that both captures have, if its cost in B differs from its cost in A. has is
-// the report of B.
-func changed(a, b *result.Finding, has *result.Report, c *result.Comparison) (x result.Cause, ok bool) {
+// changed returns the cause for a finding that both captures have, if its cost in B differs from its cost in A. had and
+// has are the reports of A and B.
+func changed(a, b *result.Finding, had, has *result.Report, c *result.Comparison) (x result.Cause, ok bool) {
 	x = result.Cause{
 		Change: result.More, Kind: b.Kind, Severity: b.Severity, Finding: b.ID, Ranks: b.Names, First: b.FirstStep, Last: b.LastStep, StepKind: b.Worth.Kind,
-		A: a.CostNSPerStep, B: b.CostNSPerStep, Next: b.Next, Guide: b.Guide, Steps: b.Steps,
+		A: a.CostNSPerStep, B: b.CostNSPerStep, AtMost: true, Next: b.Next, Guide: b.Guide, Steps: b.Steps,
 	}
 	figure, way := result.KindOf(x.Kind).Figure, 1
 	if x.B < x.A {
@@ -159,7 +160,32 @@ func changed(a, b *result.Finding, has *result.Report, c *result.Comparison) (x 
 		x.Evidence = evidence(b)
 		return x, true
 	}
+	// Slow steps hardly change a median.
+	kind, was := average(had, a, x.A)
+	if of, is := average(has, b, x.B); of == kind && x.Kind == result.SlowStep && overall(c, kind, is-was, leastFound) {
+		x.A, x.B = int64(was), int64(is)
+		x.Text, x.Evidence, x.Fits = fact.Of("cause_changed", "what", says(has, b), "a", x.A, "b", x.B), evidence(b), true
+		return x, true
+	}
 	return x, false
+}
+
+// average returns the kind of the steps of a finding ("": several kinds), and a cost of the finding divided by all steps
+// of that kind.
+func average(rep *result.Report, f *result.Finding, costs int64) (kind string, mean float64) {
+	kind, n := f.Worth.Kind, 0
+	if kind == "" && f.FirstStep >= 0 && f.FirstStep < len(rep.Steps) {
+		kind = rep.Steps[f.FirstStep].Kind
+		if slices.ContainsFunc(f.Steps, func(s int) bool { return rep.Steps[s].Kind != kind }) {
+			kind = ""
+		}
+	}
+	for i := range rep.Steps {
+		if kind == "" || rep.Steps[i].Kind == kind {
+			n++
+		}
+	}
+	return kind, float64(costs) * float64(stepsIn(rep, f)) / float64(max(n, 1))
 }
 
 // lasts returns the length of the steps of a row, on the side with the longer steps.

@@ -73,14 +73,7 @@ func shareEqual(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Fi
 			one.Reason = f.Reason
 			// The cost of each rank counts the other late ranks among those that do not wait.
 			one.CostNSPerStep = one.CostNSPerStep * int64(len(d.Ranks)-1) / int64(len(d.Ranks)-len(one.Ranks))
-			one.Evidence = nil
-			for _, e := range f.Evidence {
-				if e.Text.Key == "kernels_differ" { // the title compares all of these ranks
-					continue
-				}
-				e.Text = fact.Of("of_rank", "rank", d.Ranks[d.at(f.Ranks[0])].Label, "what", e.Text)
-				one.Evidence = append(one.Evidence, e)
-			}
+			one.Evidence = ofRank(&f, d.Ranks[d.at(f.Ranks[0])].Label)
 		} else if len(one.Ranks) == len(d.Ranks) {
 			continue
 		} else {
@@ -150,6 +143,24 @@ func (d *Domain) titleEqual(one, f *result.Finding, names []string) {
 		one.Title = fact.Of("faster", "others", others, "is", is, "n", len(late), "why", fact.Of("sooner_"+f.Cause), "cost", fact.Of("faster_cost", "cost", one.CostNSPerStep))
 		return
 	}
+	one.Title = fact.Of("several", "n", len(late), "of", len(d.Ranks), "ranks", names, "when", f.Title.Get("when"), "why", d.theyAre(f, late),
+		"cost", fact.Of("several_cost", "others", others, "cost", one.CostNSPerStep))
+}
+
+// ofRank returns the evidence of a finding on one rank as evidence of a finding on several ranks. The title of the
+// latter compares the numbers of kernels.
+func ofRank(f *result.Finding, label string) (out []result.Evidence) {
+	for _, e := range f.Evidence {
+		if e.Text.Key != "kernels_differ" {
+			e.Text = fact.Of("of_rank", "rank", label, "what", e.Text)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// theyAre returns why several ranks are late, from the finding on one of them.
+func (d *Domain) theyAre(f *result.Finding, late []int) fact.Fact {
 	why, _ := f.Title.Get("why").(fact.Fact)
 	switch why.Key {
 	case "late_" + f.Cause:
@@ -167,8 +178,7 @@ func (d *Domain) titleEqual(one, f *result.Finding, names []string) {
 	if f.Cause == result.CauseWork && f.Reason == "" && mine > peers {
 		why = fact.Of("several_kernels", "mine", mine, "peers", peers)
 	}
-	one.Title = fact.Of("several", "n", len(late), "of", len(d.Ranks), "ranks", names, "when", f.Title.Get("when"), "why", why,
-		"cost", fact.Of("several_cost", "others", others, "cost", one.CostNSPerStep))
+	return why
 }
 
 // chance is the significance level: lateness counts if the probability of equally frequent lateness by chance is at

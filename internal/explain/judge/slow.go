@@ -185,9 +185,10 @@ func slowSteps(c *capture) (out []result.Finding) {
 		if cold := coldOf(c.found, s.Step, excess); cold != nil {
 			why = fact.Of("slow_cold", "why", cold.Title.Get("why"), "cost", cold.CostNSPerStep)
 		}
-		f.Title = fact.Of("slow_step", "step", s.Step, "name", ofName(s.Name), "took", took, "by", s.SlowBy, "why", why, "blame", blame)
+		f.Title = fact.Of("slow_step", "step", s.Step, "name", ofName(s.Name), "took", took, "by", s.SlowBy, "share", fact.Fact{}, "why", why, "blame", blame)
 		out = append(out, f)
 	}
+	out = c.stalls(out)
 	// If many steps are slow, there is no typical step, and reporting the few worst is enough.
 	slices.SortStableFunc(out, func(x, y result.Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
 	return out[:min(len(out), 5)]

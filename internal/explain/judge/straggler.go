@@ -46,7 +46,7 @@ var lateRules = []rule{{[]string{result.Straggler, result.CommBound, result.Slow
 		of = append(of, lateHosts(c.Aligned, d, of)...)
 		out = slices.Concat(out, of, unexplained(slowTransfers(c, d), of))
 	}
-	return c.holdBack(lackCores(c, out))
+	return c.shareGroups(c.holdBack(lackCores(c, out)))
 }}}
 
 // stragglers derives findings from the lateness of a domain's ranks.
@@ -314,9 +314,11 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	r := d.Ranks[i]
 	cause, name := run.cause, causeNames[run.cause]
 	first, last := run.steps[0], run.steps[len(run.steps)-1]
+	begin, end := d.Common()
+	whole := len(run.steps) == 2 && end-begin == 2 // too few steps to call the lateness transient
 	f := result.Finding{
 		Kind: result.Straggler, Cause: name, Ranks: []int{r.Index}, FirstStep: first, LastStep: last,
-		Passing: !run.stays, CostNSPerStep: cost, Steps: run.steps,
+		Passing: !run.stays && !whole, CostNSPerStep: cost, Steps: run.steps,
 		ID: id(result.Straggler, r.Label, name, first),
 	}
 	usual := usualPeriod(a, run.steps)
@@ -339,6 +341,8 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 		if every := period(run.steps); every > 0 {
 			when = fact.Of("late_every", "every", every, "n", len(run.steps), "steps", run.steps)
 		}
+	case whole:
+		when = fact.Of("late_both")
 	case !run.stays:
 		when = fact.Of("late_passing", "steps", []int{first, last})
 	}

@@ -104,9 +104,9 @@ func causeText(x *result.Cause) comparedCause {
 	out := comparedCause{Mark: strings.ToUpper(columns.Clean(x.Change)), Title: columns.Clean(Words(withoutWorth(x.Text))), Guide: x.Guide, Fits: x.Fits}
 	switch {
 	case x.Change == result.New && x.B > 0:
-		out.Cost = metric.Duration(x.B) + " a step"
+		out.Cost = worthText(x.B, x.AtMost)
 	case x.Change == result.Gone && x.A > 0:
-		out.Cost = "was " + metric.Duration(x.A) + " a step"
+		out.Cost = "was " + worthText(x.A, x.AtMost)
 	case x.A > 0 && x.B > 0:
 		out.Cost = metric.PercentChange(float64(x.B)/float64(x.A) - 1)
 	}

@@ -17,26 +17,40 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// cost returns the worth of a finding per step, or the cost of the finding if the worth is unknown. It returns "" if
-// both are unknown.
-func cost(f *result.Finding) string {
-	w := &f.Worth
+// worth returns by how much a step becomes shorter without the cause of a finding: "worth 1.8 ms a step", "worth up to
+// 3 ms a step", or "worth: none shown". It returns "" if the finding has no cost.
+func worth(f *result.Finding) string {
+	w, most := &f.Worth, f.CostNSPerStep
 	switch {
-	case w.Known && w.AtMost && w.Gain() <= 0:
-		return "worth little"
 	case w.Known && w.AtMost:
-		return "worth at most " + metric.Duration(w.Gain()) + " a step"
-	case w.Little():
-		return "worth little"
-	case w.Sure() && w.Gain() > 0:
-		return "worth " + metric.Duration(w.Gain()) + " a step"
-	case f.CostNSPerStep <= 0:
+		most = w.Gain()
+	case w.Sure() && w.Gain() > 0 && !w.Little():
+		return worthText(w.Gain(), false)
+	case w.Known && !w.Hidden:
+		most = max(w.Step-w.Low, w.Last)
+		if w.Little() {
+			most = 0
+		}
+	case most <= 0:
 		return ""
 	}
-	if f.FirstStep >= 0 && f.FirstStep == f.LastStep {
-		return "costs " + metric.Duration(f.CostNSPerStep)
+	switch text := worthText(most, true); {
+	case most <= 0:
+		return "worth: none shown"
+	case f.FirstStep >= 0 && f.FirstStep == f.LastStep:
+		return strings.TrimSuffix(text, aStep)
+	default:
+		return text
 	}
-	return "costs " + metric.Duration(f.CostNSPerStep) + " a step"
+}
+
+const aStep = " a step"
+
+func worthText(ns int64, most bool) string {
+	if most {
+		return "worth up to " + metric.Duration(ns) + aStep
+	}
+	return "worth " + metric.Duration(ns) + aStep
 }
 
 // noFindings is the text of a report that has no findings.

@@ -42,7 +42,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"clip":  func(n int, s string) string { return shortenName(columns.Clean(s), n) },
 	"trust": confidence,
 	"none":  func() string { return noFindings },
-	"cost":  cost,
+	"worth": worth,
 	"words": func(f fact.Fact) string { return capital(columns.Clean(Words(f))) },
 	"first": func(e []pageProof) []pageProof { return e[:min(len(e), firstEvidence)] },
 	"rest":  func(e []pageProof) []pageProof { return e[min(len(e), firstEvidence):] },

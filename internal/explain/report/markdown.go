@@ -25,12 +25,16 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 		head[i] = escapeMarkdown(head[i])
 	}
 	write(strings.Join(head, " · "))
+	lacks := func(first bool) {
+		if c := caveat(r); c != "" && r.NoFault == first {
+			write("\n**Incomplete:** ", escapeMarkdown(c))
+		}
+	}
+	lacks(true)
 	if s := answer(r); s != "" {
 		write("\n**", escapeMarkdown(s), "**")
 	}
-	if c := caveat(r); c != "" {
-		write("\n**Incomplete:** ", escapeMarkdown(c))
-	}
+	lacks(false)
 	write("")
 	if len(r.Findings) == 0 {
 		write(noFindings)
@@ -58,7 +62,7 @@ func lines(w io.StringWriter) func(parts ...string) {
 
 func markdownFinding(write func(...string), f *result.Finding, all bool) {
 	line := "- **" + escapeMarkdown(strings.ToUpper(columns.Clean(f.Severity))) + "** " + escapeMarkdown(columns.Clean(Words(f.Title)))
-	if c := cost(f); c != "" {
+	if c := worth(f); c != "" {
 		line += " (**" + c + "**)"
 	}
 	write(line)

@@ -13,8 +13,9 @@ import (
 type Overview struct {
 	Title    string            `json:"title"`
 	Verdict  string            `json:"verdict"`
-	Caveat   string            `json:"caveat"` // gaps of the capture; "" if the capture is complete
-	Head     []string          `json:"head"`   // description of the capture
+	Caveat   string            `json:"caveat"`   // gaps of the capture; "" if the capture is complete
+	NoFault  bool              `json:"no_fault"` // the caveat comes before the verdict
+	Head     []string          `json:"head"`     // description of the capture
 	Findings []OverviewFinding `json:"findings"`
 	Says     []string          `json:"says"` // detectable lateness, significance, profiler overhead
 	Times    []OverviewTime    `json:"times"`
@@ -71,7 +72,7 @@ type OverviewTime struct {
 // NewOverview returns the overview of r. r must have been returned by Plain.
 func NewOverview(r *result.Report) *Overview {
 	o := &Overview{
-		Title: "Capture", Verdict: answer(r), Caveat: caveat(r), Head: headline(r), Findings: []OverviewFinding{},
+		Title: "Capture", Verdict: answer(r), Caveat: caveat(r), NoFault: r.NoFault, Head: headline(r), Findings: []OverviewFinding{},
 		Says: []string{}, Times: []OverviewTime{}, Chart: newPageData(r, pageLimits), LeftOut: []string{},
 	}
 	if r.Source.ID != "" {
@@ -92,7 +93,7 @@ func NewOverview(r *result.Report) *Overview {
 
 func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
 	out := OverviewFinding{
-		ID: f.ID, Severity: f.Severity, Cost: cost(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
+		ID: f.ID, Severity: f.Severity, Cost: worth(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
 		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide),
 	}
 	rank := 0

@@ -93,12 +93,16 @@ func (t *textWriter) head(r *result.Report) {
 		}
 		t.line(l)
 	}
+	lacks := func(first bool) {
+		if c := caveat(r); c != "" && !doubt && r.NoFault == first {
+			t.caveat("incomplete: " + c)
+		}
+	}
+	lacks(true)
 	for _, l := range columns.Wrap(answer(r), t.width) {
 		t.line(t.p.bold(l))
 	}
-	if c := caveat(r); c != "" && !doubt {
-		t.caveat("incomplete: " + c)
-	}
+	lacks(false)
 	t.line("")
 }
 
@@ -137,7 +141,7 @@ func (t *textWriter) findings(r *result.Report) {
 	const mark = 8 // width of the severity in columns
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		c := cost(f)
+		c := worth(f)
 		word := strings.ToUpper(columns.Clean(f.Severity))
 		lead := t.p.severity(f.Severity, word) + strings.Repeat(" ", max(mark-len([]rune(word)), 1))
 		room := t.width - mark

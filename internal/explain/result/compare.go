@@ -202,6 +202,7 @@ type Cause struct {
 	StepKind string   `json:"step_kind"` // kind of the steps that it is known to lengthen; "": unknown
 	A        int64    `json:"a_ns"`      // cost per step in A
 	B        int64    `json:"b_ns"`
+	AtMost   bool     `json:"at_most"` // the cost is an upper bound of the worth
 	// Fits means that the steps changed in the same direction as the cause.
 	Fits bool `json:"fits"`
 	// Unseen means that the other capture could not have shown the cause.

@@ -16,6 +16,7 @@ type Report struct {
 	Format    int       `json:"format"` // 1
 	Source    Source    `json:"source"`
 	Verdict   fact.Fact `json:"verdict"` // the answer in one sentence
+	NoFault   bool      `json:"-"`       // the verdict is that nothing costs much, which missing data limit
 	Recording Recording `json:"recording"`
 	Findings  []Finding `json:"findings"` // the most important first
 	Replay    Replay    `json:"replay"`

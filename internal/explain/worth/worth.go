@@ -112,11 +112,12 @@ func (w *Window) Findings(rep *result.Report) {
 	if !w.Replay.Known {
 		return
 	}
-	all := make([]*taken, len(rep.Findings))
+	all := make([][]*taken, len(rep.Findings))
 	parallel.Each(len(all), func(i int) { all[i] = w.take(&rep.Findings[i]) })
+	each := slices.Concat(all...)
 	for _, d := range w.Domains {
 		// Removals that only give a bound do not count as causes.
-		d.causes = slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return t == nil || t.domain != d || t.atMost })
+		d.causes = slices.DeleteFunc(slices.Clone(each), func(t *taken) bool { return t.domain != d || t.atMost })
 		d.together = d.but(nil)
 		d.ideal = d.Graph.Times(d.Graph.Run(d.together))
 		d.lean = w.unrecorded(d, &rep.Recording)
@@ -138,8 +139,9 @@ func (d *Domain) but(one *taken) (change replay.Change) {
 	return change
 }
 
-// take returns the removal of a finding's cause, or nil if it is unknown.
-func (w *Window) take(f *result.Finding) *taken {
+// take returns the removals of a finding's cause, one per domain with ranks of the finding. There are none if the cause
+// cannot be removed.
+func (w *Window) take(f *result.Finding) (all []*taken) {
 	for _, d := range w.Domains {
 		b, atMost, ok := d.blame(w.Aligned, f)
 		if !ok {
@@ -155,9 +157,9 @@ func (w *Window) take(f *result.Finding) *taken {
 		} else if t.change, ok = d.Graph.As(w.Names, b); !ok {
 			continue
 		}
-		return t
+		all = append(all, t)
 	}
-	return nil
+	return all
 }
 
 var byCause = map[string]replay.Why{
@@ -259,45 +261,96 @@ func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change repl
 
 // worth computes the worth of a finding by replaying the capture without the cause of this finding. If the cost of
 // recording may hide the worth, worth takes this cost out first, unless the worth stays hidden.
-func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
-	kind, _ := w.mostly(t.steps)
-	if d := t.domain; d.lean != nil && slowed(rep, f) && kind.String() == rep.Recording.Kind {
-		w.worthFrom(rep, f, t, d.lean.base, d.lean.base, d.lean.change)
+func (w *Window) worth(rep *result.Report, f *result.Finding, all []*taken) {
+	kind, _ := w.mostly(all[0].steps)
+	lean := !slices.ContainsFunc(all, func(t *taken) bool { return t.domain.lean == nil })
+	if lean && slowed(rep, f) && kind.String() == rep.Recording.Kind {
+		w.worthFrom(rep, f, all, true)
 		if f.Worth.Unrecorded = !f.Worth.Hidden; f.Worth.Unrecorded {
 			f.Worth.Says = says(rep, f)
 			return
 		}
 	}
-	w.worthFrom(rep, f, t, t.domain.Recorded, t.domain.Base, nil)
+	w.worthFrom(rep, f, all, false)
 }
 
-// worthFrom computes the worth of a finding beside another change of the replay. was and base are the lengths of steps
-// with only that change.
-func (w *Window) worthFrom(rep *result.Report, f *result.Finding, t *taken, was, base []int64, other replay.Change) {
+// Lengths of steps.
+const (
+	was   = iota // as recorded
+	base         // replayed without changes
+	now          // without the cause of a finding
+	bare         // without the causes of all other findings
+	ideal        // without any cause
+	numLengths
+)
+
+type lengths [numLengths][]int64
+
+// lengths replays the steps of the domain. lean takes the cost of recording out.
+func (t *taken) lengths(lean bool) lengths {
 	d := t.domain
+	x, other := lengths{was: d.Recorded, base: d.Base, bare: d.ideal, ideal: d.ideal}, replay.Change(nil)
+	if lean {
+		x[was], x[base], other = d.lean.base, d.lean.base, d.lean.change
+	}
 	times := func(change replay.Change) []int64 { return d.Graph.Times(d.Graph.Run(d.Graph.Both(other, change))) }
-	now := times(t.change)
-	bare, ideal := d.ideal, d.ideal
+	x[now] = times(t.change)
 	switch {
 	case t.atMost:
-		ideal = times(d.Graph.Both(d.together, t.change))
+		x[ideal] = times(d.Graph.Both(d.together, t.change))
 	case other != nil:
-		bare, ideal = times(d.but(t)), times(d.together)
+		x[bare], x[ideal] = times(d.but(t)), times(d.together)
 	default:
-		bare = times(d.but(t))
+		x[bare] = times(d.but(t))
 	}
-	kind, several := w.mostly(t.steps)
-	steps := slices.DeleteFunc(slices.Clone(t.steps), func(s int) bool { return w.KindOf[s] != kind })
+	return x
+}
+
+// mean returns the steps of a finding and their lengths. Lengths are means over the domains that have the step.
+func mean(all []*taken, lean bool) (steps []int, x lengths) {
+	if len(all) == 1 {
+		return all[0].steps, all[0].lengths(lean)
+	}
+	n := make([]int64, len(all[0].domain.Base))
+	for k := range x {
+		x[k] = make([]int64, len(n))
+	}
+	for _, t := range all {
+		y := t.lengths(lean)
+		for _, s := range t.steps {
+			n[s]++
+			for k := range x {
+				x[k][s] += y[k][s]
+			}
+		}
+	}
+	for s, n := range n {
+		if n == 0 {
+			continue
+		}
+		steps = append(steps, s)
+		for k := range x {
+			x[k][s] /= n
+		}
+	}
+	return steps, x
+}
+
+// worthFrom computes the worth of a finding. lean takes the cost of recording out.
+func (w *Window) worthFrom(rep *result.Report, f *result.Finding, all []*taken, lean bool) {
+	steps, of := mean(all, lean)
+	kind, several := w.mostly(steps)
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s int) bool { return w.KindOf[s] != kind })
 	var last []int64
 	for _, s := range steps {
-		last = append(last, bare[s]-ideal[s])
+		last = append(last, of[bare][s]-of[ideal][s])
 	}
-	f.Worth = w.gain(rep, was, base, steps, kind, now)
-	x := &f.Worth
+	f.Worth = w.gain(rep, of[was], of[base], steps, kind, of[now])
+	x, atMost := &f.Worth, all[0].atMost
 	hidden, _, _ := metric.PseudoMedian(last, level)
-	x.Several, x.AtMost, x.Last = several, t.atMost, int64(hidden)
+	x.Several, x.AtMost, x.Last = several, atMost, int64(hidden)
 	x.NoLoss()
-	x.Hidden = !t.atMost && slowed(rep, f) && (x.Little() || float64(x.Gain()) < hiddenShare*float64(x.Step))
+	x.Hidden = !atMost && slowed(rep, f) && (x.Little() || float64(x.Gain()) < hiddenShare*float64(x.Step))
 	x.Says = says(rep, f)
 }
 

@@ -45,3 +45,19 @@ func Straggler(ts []*trace.Trace, n, late, from int, ns int64) ([]*trace.Trace, 
 	}
 	return m.Run()
 }
+
+// Groups copies a capture of one tensor-parallel group n times. The copies are data-parallel groups that share no
+// collectives.
+func Groups(ts []*trace.Trace, n int) (out []*trace.Trace) {
+	for g := range n {
+		for i, t := range clone(ts) {
+			s := &t.Source
+			s.Rank = trace.Rank{TP: i, DP: g, PP: -1, EP: -1}
+			s.World = trace.World{Known: true, Rank: i, Size: len(ts)}
+			s.Path = trace.FileName{ID: "groups", Rank: s.Rank}.String()
+			s.TraceID = fmt.Sprintf("%032x", len(out))
+			out = append(out, t)
+		}
+	}
+	return out
+}

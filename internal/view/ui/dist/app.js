@@ -120,12 +120,13 @@ eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var Ge=class{constructor(t){this
 We(i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=ct.findIndex(([r])=>r===this.measure());n.set({map:ct[(i+1)%ct.length][0]})}),M("summary",{c:n.
 params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;first(){return this.context.
 capture.map}measure(){let t=this.context.store.params.map;return ct.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:E(R(this.context.store.params,
-t))},...e)}show(t){let e=t.chart.grid.cols>0;x(this.el,o("section",{class:"answer-line"},t.verdict!==""&&o("p",{class:"verdict"},t.verdict),o("p",{class:"facts"},
-t.head.join(" · ")),t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat)),o("section",{class:"found","aria-label":"Findings"},o("h2",
-null,"Findings"),...t.findings.map((n,s)=>this.finding(t,n,s)),t.findings.length===0&&o("p",{class:"soft"},"Nothing stands out."),...t.says.map(n=>o("p",{class:"\
-note"},n))),o("div",{class:"seen"},o("section",{"aria-label":"Where the time goes"},this.times(t)),e&&o("section",{"aria-label":"Steps"},...this.strips(t))),t.left_out.
-length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this view"),o("ul",null,...t.left_out.map(n=>o("li",null,n))))),this.plot(t),this.select()}finding(t,e,n){
-let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.kernel&&!r.name.includes(`
+t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat);x(this.el,o("section",{class:"ans\
+wer-line"},t.no_fault&&n,t.verdict!==""&&o("p",{class:"verdict"},t.verdict),o("p",{class:"facts"},t.head.join(" · ")),!t.no_fault&&n),o("section",{class:"found",
+"aria-label":"Findings"},o("h2",null,"Findings"),...t.findings.map((s,i)=>this.finding(t,s,i)),t.findings.length===0&&o("p",{class:"soft"},"Nothing stands out."),
+...t.says.map(s=>o("p",{class:"note"},s))),o("div",{class:"seen"},o("section",{"aria-label":"Where the time goes"},this.times(t)),e&&o("section",{"aria-label":"\
+Steps"},...this.strips(t))),t.left_out.length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this view"),o("ul",null,...t.left_out.map(s=>o("li",null,
+s))))),this.plot(t),this.select()}finding(t,e,n){let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.kernel&&!r.name.includes(
+`
 `)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(We(r.at),"step "+r.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
 n)},on:{click:()=>this.context.store.set({sel:n})}},o("header",null,o("span",{class:"severity"},e.severity),o("span",{class:"cost"},e.cost)),o("h3",null,e.title),
 o("p",{class:"chips"},...e.ranks.slice(0,6).map(r=>o("span",{class:"chip"},t.chart.ranks[r]??"#"+r)),e.ranks.length>6&&o("span",{class:"chip"},`and ${e.ranks.length-

@@ -16,6 +16,7 @@ interface Overview {
   title: string;
   verdict: string;
   caveat: string;
+  no_fault: boolean;
   head: string[];
   findings: Finding[];
   says: string[];
@@ -112,11 +113,13 @@ class Summary implements View {
 
   private show(o: Overview): void {
     const many = o.chart.grid.cols > 0;
+    const caveat = o.caveat !== "" && h("p", { class: "caveat" }, h("strong", null, "Incomplete: "), o.caveat);
     fill(this.el,
       h("section", { class: "answer-line" },
+        o.no_fault && caveat,
         o.verdict !== "" && h("p", { class: "verdict" }, o.verdict),
         h("p", { class: "facts" }, o.head.join(" · ")),
-        o.caveat !== "" && h("p", { class: "caveat" }, h("strong", null, "Incomplete: "), o.caveat)),
+        !o.no_fault && caveat),
       h("section", { class: "found", "aria-label": "Findings" },
         h("h2", null, "Findings"),
         ...o.findings.map((f, i) => this.finding(o, f, i)),
