@@ -83,7 +83,7 @@ func TestStanding(t *testing.T) {
 				<-s.done
 				s.done <- nil
 			}
-			s.end()
+			s.end(t.Context())
 			cancel()
 			server.Close()
 			_, known = s.now()

@@ -322,7 +322,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		done = s.Show(s.shown(plan, times, opt.Live, scraped))
 	}
 	res, err := load.Run(ctx, plan, opt)
-	samples := scraped.end()
+	samples := scraped.end(ctx)
 	done()
 	if res != nil {
 		if keepErr := s.record(res.Records); keepErr != nil {
@@ -354,7 +354,11 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run.ServerInfo = s.info(ctx)
 	out.Capture.refer(res.Records, &run)
-	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
+	summary := bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})
+	if summary.Cache == nil {
+		summary.Cache = prefixCache(samples)
+	}
+	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: summary}, nil
 }
 
 // shown returns the data for the display of a run that is about to begin.

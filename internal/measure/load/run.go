@@ -19,12 +19,15 @@ type run struct {
 	clock   *clock
 	flights []*flight
 	records []bench.Record
-	kernel  bool // the kernel timestamps received data
-	idle    idle
-	gate    chan int64 // free slots of MaxConcurrency; each value is the time at which the slot became free
-	air     air
-	health  health
-	wg      sync.WaitGroup
+
+	piecesMu sync.Mutex
+	pieces   []piece // texts of events with an unknown number of tokens
+	kernel   bool    // the kernel timestamps received data
+	idle     idle
+	gate     chan int64 // free slots of MaxConcurrency; each value is the time at which the slot became free
+	air      air
+	health   health
+	wg       sync.WaitGroup
 }
 
 // do executes the plan.
@@ -78,6 +81,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	res.Duration = max(last-first, 0)
 	res.Health = r.health.report(r, after.since(before))
+	bench.MarkHeld(r.records)
 	return res, r.texts(ctx)
 }
 
