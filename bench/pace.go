@@ -42,7 +42,7 @@ const (
 
 // pace returns nil if the load has no rate of its own, or if it is too small or too short for a verdict.
 func pace(ok []*Record, run *Run, t overlap) *Pace {
-	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || len(t) > 0 || slices.ContainsFunc(ok, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
+	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || slices.ContainsFunc(ok, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
 		return nil
 	}
 	ok = slices.Clone(ok)
@@ -95,6 +95,9 @@ func pace(ok []*Record, run *Run, t overlap) *Pace {
 		p.Verdict = AtLimit
 	default:
 		p.Sustained = 0
+	}
+	if len(t) > 0 && p.Verdict != KeepsUp {
+		return nil // the queue may be due to the profiler
 	}
 	return p
 }

@@ -69,9 +69,10 @@ func MarkHeld(records []Record) {
 		return
 	}
 	for i := range records {
-		if r := &records[i]; r.arrivals().allTogether() {
-			r.Held = true
-		}
+		// Pauses of whatever holds the replies back may separate some events.
+		r := &records[i]
+		s := r.arrivals()
+		r.Held = r.Held || s.events > 1 && 2*s.together >= s.events-1
 	}
 }
 

@@ -62,7 +62,8 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	case s.Window == nil:
 	case s.Nothing():
 		say("no figures are left: the profiler touched %s of %s", metric.Count(s.Window.Touched), plural(s.Requests, "request"))
-		do("%s", repeat(b, s.Duration-s.Window.Untouched))
+		again := repeat(b, s.Duration-s.Window.Untouched)
+		do("%s", strings.ToLower(again[:1])+again[1:])
 		do("stepscope analyze of the run shows the waits of the recorded requests")
 	case s.Lacks("ttft"):
 		say("no %s figures: the profiler touched %s of %s", lacking(s), metric.Count(s.Window.Touched), plural(s.Requests, "request"))

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// piece of a reply and the time of its receipt, in ms.
+// timed is a piece of a reply and the time of its receipt, in ms.
 type timed struct {
 	at   float64
 	text string
@@ -18,7 +19,11 @@ type timed struct {
 
 // received feeds a reply to a request sent at 0 and returns its record.
 func received(backendName string, reply []timed) bench.Record {
-	opt := Options{Backend: backendName, Stream: true}
+	return *flown(backendName, Options{}, reply).rec
+}
+
+func flown(backendName string, opt Options, reply []timed) *flight {
+	opt.Backend, opt.Stream = backendName, true
 	opt.defaults()
 	b, _ := backend(backendName)
 	f := &flight{run: &run{opt: &opt, target: &target{Backend: b, opt: &opt}}, recs: make([]bench.Record, 1), req: &workload.Request{OutputLen: 16}}
@@ -32,12 +37,10 @@ func received(backendName string, reply []timed) bench.Record {
 		f.feed([]byte(p.text), f.user)
 	}
 	f.land(nil)
-	return *f.rec
+	return f
 }
 
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 
 func completion(text, finish string, usage any) string {
 	e := map[string]any{"choices": []any{map[string]any{"index": 0, "text": text, "finish_reason": nil}}, "usage": usage}
@@ -58,9 +61,9 @@ func used(tokens int) string {
 func streamed(each, usage int, end float64, at func(ms float64) float64) []timed {
 	out := []timed{{at(0), streamHead}}
 	for k := each; k <= 16; k += each {
-		out = append(out, timed{at(100 + 10*float64(k-1)), chunk(completion(strings.Repeat("w ", each), "", nil))})
+		out = append(out, timed{at(100 + 10*float64(k-1)), chunk("", completion(strings.Repeat("w ", each), "", nil))})
 	}
-	return append(out, timed{at(end), chunk(completion("", "length", nil)) + chunk(used(usage)) + chunk("data: [DONE]\n\n") + "0\r\n\r\n"})
+	return append(out, timed{at(end), chunk("", completion("", "length", nil)) + chunk("", used(usage)) + chunk("", "data: [DONE]\n\n") + "0\r\n\r\n"})
 }
 
 func asSent(ms float64) float64 { return ms }
@@ -68,7 +71,7 @@ func asSent(ms float64) float64 { return ms }
 // whole is a reply that is not a stream.
 func whole(usage string) []timed {
 	body := `{"choices":[{"index":0,"text":"` + strings.Repeat("w ", 16) + `","finish_reason":"length"}]` + usage + `}`
-	return []timed{{250, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)}}
+	return []timed{{250, plain("application/json", body)}}
 }
 
 // TestGates: a gate passes only measured latencies. Each fault has a healthy twin. Truth: TTFT 100 ms, TPOT 10 ms.
@@ -151,5 +154,43 @@ func TestUnseenFigures(t *testing.T) {
 	}
 	if s := of(streamed(1, 16, 550, asSent)); s.Unseen != nil || s.TTFT.Mean != 100e6 || s.TPOT.Mean != 10e6 || s.ITL.Mean != 10e6 || s.E2E.Mean != 550e6 {
 		t.Errorf("late usage: TTFT %v, TPOT %v, ITL %v, E2E %v", s.TTFT.Mean, s.TPOT.Mean, s.ITL.Mean, s.E2E.Mean)
+	}
+}
+
+// TestTokensOfEvents: with speculative decoding, the tokenizer counts the tokens of each event, as SGLang's client does.
+func TestTokensOfEvents(t *testing.T) {
+	words := func(_ context.Context, texts []string) ([]int, error) {
+		var out []int
+		for _, s := range texts {
+			out = append(out, len(strings.Fields(s)))
+		}
+		return out, nil
+	}
+	run := &bench.Run{Backend: "sglang-oai", Duration: 1e9, ServerInfo: map[string]any{"internal_states": []any{map[string]any{"avg_spec_accept_length": 4.0}}}}
+	for each, counted := range map[int]bool{4: true, 1: false} {
+		f := flown("sglang-oai", Options{Retokenize: words}, streamed(each, 16, 251, asSent))
+		f.run.flights = []*flight{f}
+		if err := f.run.texts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.rec.Chunks {
+			if c.Tokens >= 0 != counted || counted && c.Tokens != each {
+				t.Errorf("events of %d tokens: %+v", each, c)
+			}
+		}
+		// The first event arrives with its last token, at 100 ms + 10 ms for each token after the first.
+		s := bench.Summarize([]bench.Record{*f.rec}, run, bench.Options{})
+		if s.TPOT.Mean != 10e6 || s.ITL.Mean != 10e6 || s.MaxOutputRate != 16 || s.PeakOutputRate != 16 {
+			t.Errorf("events of %d tokens: TPOT %v, ITL %v, peaks %v and %v", each, s.TPOT.Mean, s.ITL.Mean, s.MaxOutputRate, s.PeakOutputRate)
+		}
+		figures, err := bench.Compat("sglang", []bench.Record{*f.rec}, run, bench.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range figures {
+			if x.Name == "mean_itl_ms" && x.Value != 10 {
+				t.Errorf("events of %d tokens: SGLang's ITL %v", each, x.Value)
+			}
+		}
 	}
 }
