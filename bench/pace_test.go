@@ -89,7 +89,12 @@ func TestPace(t *testing.T) {
 				for k := range at { // the load has exactly this rate
 					at[k] *= float64(len(at)-1) / rate / at[len(at)-1]
 				}
-				p := Summarize(v.serve(at, r), &Run{Rate: rate, Duration: int64(seconds * 1e9)}, Options{}).Pace
+				var ok []*Record
+				records := v.serve(at, r)
+				for k := range records {
+					ok = append(ok, &records[k])
+				}
+				p := pace(ok, &Run{Rate: rate}, nil)
 				if p == nil {
 					t.Fatalf("%s, %v s at %v: no verdict", name, seconds, times)
 				}
