@@ -35,7 +35,7 @@ const (
 	limitGrowth    = 0.02 // minimum growth at the limit
 	overGrowth     = 0.05 // minimum growth of an overload
 	rateExcess     = 0.05 // minimum excess of the offered rate over the rate of completions, for both
-	usualOverload  = 0.15 // the median request waits for this share of the load
+	usualOverload  = 0.18 // the median request takes longer than the fastest ones by this share of the load
 	queuedOverload = 0.35 // this share of the load is in flight at one moment, beyond the usual number
 	sendsPerReply  = 1.5  // minimum length of sending, in times of a reply
 )
@@ -79,7 +79,7 @@ func pace(ok []*Record, run *Run, t overlap) *Pace {
 	from, to := 15*n/100, 90*n/100-1
 	p.Sustained = float64(to-from) / float64(max(ended[to]-ended[from], 1)) * 1e9
 	usual := slices.Sorted(slices.Values(alike(ok)))
-	waits := metric.Quantile(usual, 0.5) - early
+	waits := metric.Quantile(usual, 0.5) - metric.Quantile(usual, 0.05)
 	backlog := float64(p.Most)*sending/float64(n-1) - metric.Quantile(usual, 0.25)
 	exceeds := p.Offered >= (1+rateExcess)*p.Sustained
 	switch {
