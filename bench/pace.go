@@ -40,22 +40,22 @@ const (
 	sendsPerReply  = 1.5  // minimum length of sending, in times of a reply
 )
 
-// pace returns nil if the load has no rate of its own, or if it is too small or too short for a verdict.
-func pace(ok []*Record, run *Run, t overlap) *Pace {
-	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || slices.ContainsFunc(ok, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
+// pace returns nil if the load has no rate of its own, if it is too small or too short for a verdict, or if more than a
+// twentieth of its requests failed.
+func pace(ok []*Record, requests int, run *Run, t overlap) *Pace {
+	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*len(ok) < 19*requests || slices.ContainsFunc(ok, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
 		return nil
 	}
 	ok = slices.Clone(ok)
 	slices.SortStableFunc(ok, func(a, b *Record) int { return cmp.Compare(a.Scheduled, b.Scheduled) })
 	n := len(ok)
 	sending := float64(ok[n-1].Scheduled - ok[0].Scheduled)
-	took := alike(ok)
-	early, late := math.Inf(1), 0.0
-	for part := max(5, n/8); len(took) >= part; took = took[part:] {
-		late = metric.Median(took[:part])
-		early = min(early, late)
+	took, part, early := alike(ok), max(5, n/8), math.Inf(1)
+	for i := 0; i+part <= n; i += part {
+		early = min(early, metric.Median(took[i:i+part]))
 	}
-	if late = metric.Median(alike(ok)[n-max(5, n/8):]); sending < sendsPerReply*early {
+	late := metric.Median(took[n-part:])
+	if sending <= 0 || sending < sendsPerReply*early {
 		return nil
 	}
 	p := &Pace{Verdict: KeepsUp, Offered: run.Rate, Growth: (late - early) / sending}
@@ -78,7 +78,7 @@ func pace(ok []*Record, run *Run, t overlap) *Pace {
 	// The first and the last completions depend on how the server fills and drains.
 	from, to := 15*n/100, 90*n/100-1
 	p.Sustained = float64(to-from) / float64(max(ended[to]-ended[from], 1)) * 1e9
-	usual := slices.Sorted(slices.Values(alike(ok)))
+	usual := slices.Sorted(slices.Values(took))
 	waits := metric.Quantile(usual, 0.5) - metric.Quantile(usual, 0.05)
 	backlog := float64(p.Most)*sending/float64(n-1) - metric.Quantile(usual, 0.25)
 	exceeds := p.Offered >= (1+rateExcess)*p.Sustained

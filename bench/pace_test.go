@@ -94,7 +94,7 @@ func TestPace(t *testing.T) {
 				for k := range records {
 					ok = append(ok, &records[k])
 				}
-				p := pace(ok, &Run{Rate: rate}, nil)
+				p := pace(ok, len(ok), &Run{Rate: rate}, nil)
 				if p == nil {
 					t.Fatalf("%s, %v s at %v: no verdict", name, seconds, times)
 				}
@@ -136,6 +136,19 @@ func TestPaceOfRecorded(t *testing.T) {
 	}
 	if p := Summarize(records, &Run{Rate: 12, Duration: 17_489_688_763}, Options{}).Pace; p == nil || p.Verdict != KeepsUp {
 		t.Errorf("%+v", p)
+	}
+	for name, change := range map[string]func(r *Record){"all due at once": func(r *Record) { r.Scheduled = 0 }, "a tenth failed": func(r *Record) {
+		if r.Index%10 == 0 {
+			r.Failure = "http_429"
+		}
+	}} {
+		changed := slices.Clone(records)
+		for i := range changed {
+			change(&changed[i])
+		}
+		if p := Summarize(changed, &Run{Rate: 12, Traced: true, Duration: 17_489_688_763}, Options{}).Pace; p != nil {
+			t.Errorf("%s: %+v", name, p)
+		}
 	}
 	if p := Summarize(records, &Run{Duration: 17_489_688_763}, Options{}).Pace; p != nil {
 		t.Errorf("all at once: %+v", p)
