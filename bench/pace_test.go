@@ -126,7 +126,11 @@ func TestPaceOfRecorded(t *testing.T) {
 	if err := json.Unmarshal(text, &records); err != nil {
 		t.Fatal(err)
 	}
-	p := Summarize(records, &Run{Rate: 12, Duration: 17_489_688_763}, Options{}).Pace
+	s := Summarize(records, &Run{Rate: 12, Duration: 17_489_688_763}, Options{})
+	if f := s.Firsts; f.Slow == nil || f.Slow.Event > 0.5*float64(f.Slow.TTFT) {
+		t.Errorf("the slowest first texts followed events without text, got %+v", f.Slow)
+	}
+	p := s.Pace
 	if p == nil || p.Verdict != Overload || p.Most < 80 || p.Sustained < 2 || p.Sustained > 8 {
 		t.Errorf("%+v", p)
 	}
