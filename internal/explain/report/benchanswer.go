@@ -119,7 +119,7 @@ func asked(r *bench.Run) string {
 
 // keeping states whether the server keeps up with the load.
 func keeping(r *bench.Run, p *bench.Pace) string {
-	grew := fmt.Sprintf("up to %s were in flight, and the last ended %s after it was due", plural(p.Most, "request"), metric.Duration(p.Drain))
+	grew := fmt.Sprintf("up to %s were in flight, and the server was done %s after the last was due", plural(p.Most, "request"), metric.Duration(p.Drain))
 	switch p.Verdict {
 	case bench.Overload:
 		return fmt.Sprintf("the server does not keep up with %s: while requests queue, it completes about %s/s; %s", asked(r), three(p.Sustained), grew)
