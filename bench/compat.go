@@ -95,7 +95,7 @@ func (c *compat) sglang() {
 	input, text, vision := 0, 0, 0
 	turns := slices.ContainsFunc(c.ok, func(r *Record) bool { return r.Turn > 0 })
 	for _, r := range c.ok {
-		first, _ := r.TTFT()
+		first, _ := since(r.First, r.Sent)
 		if !slices.ContainsFunc(r.Chunks, func(c Chunk) bool { return c.Text }) {
 			first = 0
 		}
@@ -112,9 +112,9 @@ func (c *compat) sglang() {
 	text = input - vision
 	var s Summary
 	s.AcceptLength = c.run.AcceptLength()
-	s.gaps(c.ok, c.run, nil)
+	s.gaps(c.ok, c.ok, c.run, nil)
 	output, retokenized := c.totals(outputLen), c.totals(func(r *Record) int { return max(r.Retokenized, 0) })
-	peak, most := buckets(c.ok, c.run.native(), nil)
+	peak, most := buckets(c.ok, c.run.events(), nil)
 	c.put("duration", c.seconds)
 	c.put("completed", float64(len(c.ok)))
 	c.put("total_input_tokens", float64(input))
@@ -178,7 +178,7 @@ func (c *compat) vllm(good *Goodput) {
 		r.gaps(func(_, _ *Chunk, gap int64, _ int) { itl.add(float64(gap), 1) })
 	}
 	input, output := c.totals((*Record).inputLen), c.totals(outputLen)
-	peak, most := buckets(c.ok, false, nil)
+	peak, most := buckets(c.ok, otherEvents, nil)
 	c.put("duration", c.seconds)
 	c.put("completed", float64(len(c.ok)))
 	c.put("failed", float64(c.failed))
@@ -219,7 +219,7 @@ func (c *compat) aiperf() {
 		last, _ := since(end, r.Sent)
 		latency = append(latency, float64(last))
 		in, out = append(in, float64(r.PromptLen)), append(out, float64(r.OutputLen))
-		first, ok := r.TTFT()
+		first, ok := since(r.First, r.Sent)
 		if ok {
 			ttft = append(ttft, float64(first))
 		}
@@ -282,7 +282,7 @@ func (c *compat) guidellm() {
 		from, to = min(from, r.Sent), max(to, r.Done)
 		latency.add(float64(e2e), 1)
 		busy += float64(e2e)
-		if v, ok := r.TTFT(); ok {
+		if v, ok := since(r.First, r.Sent); ok {
 			ttft.add(float64(v), 1)
 		}
 		if v, ok := since(r.Visible, r.Sent); ok {

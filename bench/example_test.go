@@ -16,5 +16,5 @@ func Example() {
 	s := bench.Summarize(records, run, bench.Options{SLO: slo})
 	fmt.Printf("TTFT %.0f ms, chunk gap %.0f ms, token gap %.0f ms, TPOT %.2f ms, good: %d of %d\n",
 		s.TTFT.Median/1e6, s.ChunkGap.Median/1e6, s.TokenGap.Median/1e6, s.TPOT.Median/1e6, s.Goodput.Good, s.Requests)
-	// Output: TTFT 80 ms, chunk gap 40 ms, token gap 20 ms, TPOT 20.05 ms, good: 1 of 1
+	// Output: TTFT 80 ms, chunk gap 40 ms, token gap 20 ms, TPOT 20.00 ms, good: 1 of 1
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
@@ -40,6 +41,8 @@ type SlowFirsts struct {
 	WaitingAll float64 `json:"waiting_all"`
 	Prompt     float64 `json:"prompt"`
 	PromptAll  float64 `json:"prompt_all"`
+	// Event is the median time from sending to the first event with a token, whether or not the event has text.
+	Event float64 `json:"first_event_ns"`
 }
 
 const (
@@ -51,7 +54,7 @@ const (
 )
 
 // firsts returns nil if there are too few requests.
-func firsts(ok []*Record, t overlap) *Firsts {
+func firsts(ok []*Record, run *Run, t overlap) *Firsts {
 	var sent []*Record
 	for _, r := range ok {
 		if ns, known := r.TTFT(); known && ns >= 0 && !t.over(r.Sent, r.First) {
@@ -71,7 +74,7 @@ func firsts(ok []*Record, t overlap) *Firsts {
 	waiting := waitingFirsts(sent)
 	f := &Firsts{Early: metric.Median(early), Late: metric.Median(late), Queue: metric.Median(waiting[len(all)-quarter:])}
 	f.Grew = f.Late >= grownBy*f.Early && f.Queue >= queued && metric.Compare(early, late).P < growthChance
-	f.Slow = slowFirsts(sent, all, waiting)
+	f.Slow = slowFirsts(sent, all, waiting, strings.HasSuffix(run.Backend, "-chat"))
 	return f
 }
 
@@ -96,15 +99,15 @@ func waitingFirsts(sent []*Record) []float64 {
 
 // slowFirsts describes the requests with the largest TTFTs. It returns nil if the largest TTFTs are not unusually
 // large. sent is in order of send time. took holds each request's TTFT; queue holds, for each request, the number of
-// other requests waiting at the send time of the request.
-func slowFirsts(sent []*Record, took, queue []float64) *SlowFirsts {
+// other requests waiting at the send time of the request. chat means that the first event may have only a role.
+func slowFirsts(sent []*Record, took, queue []float64, chat bool) *SlowFirsts {
 	sorted := slices.Sorted(slices.Values(took))
 	p99 := metric.Quantile(sorted, 0.99)
 	if p99 < slowBy*metric.Quantile(sorted, 0.5) {
 		return nil
 	}
 	var s SlowFirsts
-	var waiting, prompt, promptAll []float64
+	var waiting, prompt, promptAll, event []float64
 	slowest := math.Inf(-1)
 	for i, r := range sent {
 		tokens := float64(r.inputLen() - max(r.CachedTokens, 0))
@@ -117,12 +120,26 @@ func slowFirsts(sent []*Record, took, queue []float64) *SlowFirsts {
 		}
 		s.To = r.Sent
 		s.Requests++
-		waiting, prompt = append(waiting, queue[i]), append(prompt, tokens)
+		waiting, prompt, event = append(waiting, queue[i]), append(prompt, tokens), append(event, float64(r.firstToken(chat)-r.Sent))
 		if took[i] > slowest {
 			slowest, s.Slowest, s.At, s.TTFT = took[i], r.Index, r.Sent, int64(took[i])
 		}
 	}
 	s.Waiting, s.WaitingAll = metric.Median(waiting), metric.Median(queue)
 	s.Prompt, s.PromptAll = metric.Median(prompt), metric.Median(promptAll)
+	s.Event = metric.Median(event)
 	return &s
+}
+
+// firstToken returns the time of the first event with a token. The token may have no text, such as the first bytes of a
+// character. chat means that an event without a token count may have only a role.
+func (r *Record) firstToken(chat bool) int64 {
+	at := r.First
+	if len(r.Chunks) > 0 {
+		at = min(at, r.Chunks[0].At)
+	}
+	if !chat && r.FirstAny != Never {
+		at = min(at, r.FirstAny)
+	}
+	return at
 }

@@ -105,3 +105,36 @@ func TestCompareMistimed(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstsWithoutText: a slow first text is distinguished from a slow first event.
+func TestFirstsWithoutText(t *testing.T) {
+	for _, tt := range []struct {
+		name, backend string
+		chunk         bool // the first event has a token without text
+		any           int64
+		want          float64
+	}{
+		{"a token without text", "sglang", true, 20, 20},
+		{"an event without text", "sglang-oai", false, 20, 20},
+		{"a role", "sglang-oai-chat", false, 20, 900},
+		{"text at once", "sglang", false, 900, 900},
+	} {
+		var records []Record
+		for i := range 200 {
+			sent := int64(i) * 10
+			r := reply(sent, 8, sent+9, 1, sent+20, 1)
+			if i%60 == 50 {
+				r = reply(sent, 8, sent+900, 1, sent+910, 1)
+				if r.FirstAny = (sent + tt.any) * ms; tt.chunk {
+					r.Chunks = append([]Chunk{{At: r.FirstAny, Tokens: 1}}, r.Chunks...)
+				}
+			}
+			r.Index = i
+			records = append(records, r)
+		}
+		f := Summarize(records, &Run{Backend: tt.backend, Duration: 6000 * ms}, Options{}).Firsts
+		if f == nil || f.Slow == nil || f.Slow.Event != tt.want*ms {
+			t.Errorf("%s: %+v", tt.name, f)
+		}
+	}
+}

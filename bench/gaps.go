@@ -37,7 +37,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 	single, events := 0, 0
 	for i := range records {
 		r := &records[i]
-		if r.First == Never {
+		if !r.oneByOne() {
 			continue
 		}
 		shared := map[*Chunk]bool{} // chunks that were read together with another chunk, so their own times are unknown

@@ -175,13 +175,16 @@ func (l *line) figures(s *Summary) {
 	rate("max_concurrent_requests", s.MaxConcurrent)
 }
 
-// goodput writes the keys of SGLang's --goodput. The values are null if too little of the run lies outside its
-// profiling window.
+// goodput writes the keys of SGLang's --goodput. The values are null if they were not measured, or if too little of the
+// run lies outside its profiling window.
 func (l *line) goodput(s *Summary) {
 	g := s.Goodput
 	value := func(v float64) float64 { return v }
 	if g == nil && s.Window != nil {
 		g = s.Window.Whole.Goodput
+		value = func(float64) float64 { return math.NaN() }
+	}
+	if g != nil && !g.Measured() {
 		value = func(float64) float64 { return math.NaN() }
 	}
 	if g != nil {

@@ -28,6 +28,11 @@ func (s *Summary) Lacks(figure string) bool {
 	return s.Window != nil && slices.Contains(s.Window.Lacks, figure)
 }
 
+// Nothing reports whether the profiling window left neither rates nor latencies.
+func (s *Summary) Nothing() bool {
+	return s.Lacks(Rates) && s.Lacks("e2e") && (s.Embedding || s.Lacks("ttft"))
+}
+
 // Objectives returns the objectives of the run's goodput, or nil if it has none.
 func (s *Summary) Objectives() SLO {
 	if s.Goodput == nil && s.Window != nil && s.Window.Whole != nil { // too little of the run lies outside the window

@@ -36,6 +36,7 @@ type Record struct {
 	DPRank       int        `json:"dp_rank"`     // -1: unknown
 	OutputFrom   OutputFrom `json:"output_from"` // source of OutputLen
 
+	Held    bool    `json:"held,omitempty"`    // not a stream, or a stream that was held back: its tokens have no times
 	Finish  string  `json:"finish,omitempty"`  // finish_reason
 	Failure Failure `json:"failure,omitempty"` // "": success
 	Error   string  `json:"error,omitempty"`   // one line, for human readers

@@ -7,7 +7,8 @@ import (
 )
 
 // The methods below return latencies of one request, in ns. The second result is false if one of the moments that
-// define the latency did not occur. A request without a token, for example, has no TTFT, rather than a TTFT of 0.
+// define the latency did not occur or was not seen. A request without a token, for example, has no TTFT, rather than a
+// TTFT of 0.
 
 func since(at, from int64) (ns int64, ok bool) {
 	if at == Never || from == Never {
@@ -16,22 +17,28 @@ func since(at, from int64) (ns int64, ok bool) {
 	return at - from, true
 }
 
-// TTFT is the time from sending to the first event with text, reasoning included.
-func (r *Record) TTFT() (int64, bool) { return since(r.First, r.Sent) }
+// TTFT is the time from sending to the first event with text, reasoning included. It is unknown if the first token was
+// held back.
+func (r *Record) TTFT() (int64, bool) {
+	if !r.firstSeen() {
+		return 0, false
+	}
+	return since(r.First, r.Sent)
+}
 
 // E2E is the time from sending to the last byte of the reply, as in SGLang's client. It includes the time after the
 // last token; see Summary.StreamClose.
 func (r *Record) E2E() (int64, bool) { return since(r.Done, r.Sent) }
 
-// TPOT is the mean time per token after the first: (E2E − TTFT) / (n − 1). It is defined for requests with at least two
-// tokens.
+// TPOT is the mean time per token after the first event with text: (Last − First) / (n − k), where k is the number of
+// tokens in the first event, or 1 if this number is unknown. It is defined for replies whose tokens were seen one by
+// one.
 func (r *Record) TPOT() (float64, bool) {
-	ttft, ok := r.TTFT()
-	e2e, done := r.E2E()
-	if !ok || !done || r.OutputLen <= 1 {
+	k := max(r.arrivals().first, 1)
+	if r.OutputLen <= k || !r.oneByOne() {
 		return 0, false
 	}
-	return float64(e2e-ttft) / float64(r.OutputLen-1), true
+	return float64(r.Last-r.First) / float64(r.OutputLen-k), true
 }
 
 // value is a latency that has one value per request: the time between two moments of the request.
@@ -45,6 +52,16 @@ func between(to, from func(*Record) int64) value {
 		ns, ok := since(to(r), from(r))
 		return float64(ns), ok
 	}, to, from}
+}
+
+// first restricts a latency that ends with the first token to requests whose first token was seen.
+func (v value) first() value {
+	of := v.of
+	v.of = func(r *Record) (float64, bool) {
+		x, ok := of(r)
+		return x, ok && r.firstSeen()
+	}
+	return v
 }
 
 // values returns the latency of each untouched request that has one, in the order of the requests.
@@ -67,10 +84,10 @@ func visible(r *Record) int64   { return r.Visible }
 func done(r *Record) int64      { return r.Done }
 
 var (
-	ttft          = between(firstText, sent)
-	tpot          = value{(*Record).TPOT, done, firstText}
-	ttftScheduled = between(firstText, scheduled)
-	ttftVisible   = between(visible, sent)
+	ttft          = between(firstText, sent).first()
+	tpot          = value{(*Record).TPOT, lastText, firstText}
+	ttftScheduled = between(firstText, scheduled).first()
+	ttftVisible   = between(visible, sent).first()
 	e2e           = between(done, sent)
 	e2eScheduled  = between(done, scheduled)
 	gated         = between(released, scheduled)
@@ -85,8 +102,11 @@ var longestGap = value{func(r *Record) (float64, bool) {
 	return float64(ns), ok
 }, lastText, firstText}
 
-// LongestGap is the longest time between two events with text.
+// LongestGap is the longest time between two events with text, if the tokens were seen one by one.
 func (r *Record) LongestGap() (int64, bool) {
+	if !r.oneByOne() {
+		return 0, false
+	}
 	longest, found := int64(0), false
 	r.gaps(func(_, to *Chunk, gap int64, _ int) {
 		longest, found = max(longest, gap), true

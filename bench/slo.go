@@ -2,6 +2,8 @@ package bench
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,13 +29,54 @@ func (o Objective) Metric() string {
 }
 
 // objectives are the latencies that can have a limit. A reply of one token has no TPOT and meets every TPOT limit, as
-// in SGLang's --goodput. A request that lacks any other latency misses the limit on that latency.
-var objectives = []struct {
-	key string
-	of  value
-}{
-	{"ttft", ttft}, {"ttft_scheduled", ttftScheduled}, {"ttft_visible", ttftVisible}, {"tpot", tpot},
-	{"itl", longestGap}, {"e2e", e2e}, {"e2e_scheduled", e2eScheduled},
+// in SGLang's --goodput. A latency that exists but was not seen is neither met nor missed. A request that lacks a
+// latency for another reason misses the limit on that latency.
+var objectives = []latency{
+	{"ttft", ttft, toFirst}, {"ttft_scheduled", ttftScheduled, toFirst}, {"ttft_visible", ttftVisible, toFirst},
+	{"tpot", tpot, afterFirst}, {"itl", longestGap, afterFirst}, {"e2e", e2e, inAll}, {"e2e_scheduled", e2eScheduled, inAll},
+}
+
+// latency is a latency that can have a limit.
+type latency struct {
+	key  string
+	of   value
+	part part
+}
+
+// part is the part of a reply that a latency measures.
+type part int
+
+const (
+	toFirst    part = iota // up to the first token
+	afterFirst             // from the first token to the last
+	inAll
+)
+
+// fate is the outcome of one objective for one request.
+type fate int
+
+const (
+	missed fate = iota
+	met
+	unmeasured // the latency exists, but was not seen
+)
+
+// judge returns the outcome of an objective for a successful request, and the latency if there is one.
+func (o Objective) judge(r *Record) (out fate, ns int64) {
+	l, err := objective(o.Key)
+	if err != nil {
+		return missed, 0
+	}
+	v, ok := l.of.of(r)
+	switch {
+	case ok && v > float64(o.Limit):
+		return missed, int64(v)
+	case ok, l.part == afterFirst && (!r.decodes() || r.atMost(l) <= o.Limit):
+		return met, int64(v)
+	case l.part == afterFirst, l.part == toFirst && r.First != Never && !r.firstSeen():
+		return unmeasured, 0
+	}
+	return missed, 0
 }
 
 // ParseSLO parses objectives such as "ttft:500,tpot:50,e2e:2s". A number without a unit is in milliseconds. e2el,
@@ -72,15 +115,15 @@ func ParseSLO(text string) (SLO, error) {
 	return out, nil
 }
 
-func objective(key string) (value, error) {
+func objective(key string) (latency, error) {
 	known := make([]string, len(objectives))
 	for i, o := range objectives {
 		if o.key == key {
-			return o.of, nil
+			return o, nil
 		}
 		known[i] = o.key
 	}
-	return value{}, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; known objectives: %s", key, strings.Join(known, ", "))
+	return latency{}, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; known objectives: %s", key, strings.Join(known, ", "))
 }
 
 // String formats objectives in the syntax of ParseSLO.
@@ -92,16 +135,31 @@ func (s SLO) String() string {
 	return strings.Join(parts, ",")
 }
 
+// atMost returns an upper bound of a latency after the first token, for a reply whose events were read together. For all
+// other replies the bound is infinite.
+func (r *Record) atMost(l latency) int64 {
+	s := r.arrivals()
+	if r.Held || !s.allTogether() || r.OutputLen <= 1 {
+		return math.MaxInt64
+	}
+	if l.key == "itl" {
+		return r.Last - r.Sent
+	}
+	return (r.Last - r.Sent) / int64(r.OutputLen-1)
+}
+
 // Goodput describes the requests that met all objectives. Failed requests meet none.
 type Goodput struct {
 	SLO       SLO     `json:"slo"`
 	Good      int     `json:"good"`
-	Share     float64 `json:"share"` // share of all requests, failed ones included
+	Share     float64 `json:"share"` // share of the judged requests, failed ones included
 	Rate      float64 `json:"requests_per_s"`
 	TokenRate float64 `json:"output_tokens_per_s"` // output tokens/s of requests that met all objectives
 	// Met is the share of requests that met each objective, in the order of SLO.
 	Met    []float64 `json:"met"`
 	Judged int       `json:"judged"` // number of requests judged
+	// Unmeasured is the number of successful requests that are not judged, because a latency with a limit was not seen.
+	Unmeasured int `json:"unmeasured"`
 	// Failed is the number of failed requests. They are included in Judged, and each counts as missing every objective.
 	Failed int      `json:"failed"`
 	Missed []Missed `json:"missed"` // misses by successful requests, in the order of SLO
@@ -113,6 +171,14 @@ type Missed struct {
 	First    []int `json:"first"`    // indices of the first few requests that missed
 	Worst    int   `json:"worst"`    // index of the request with the largest latency
 	WorstNS  int64 `json:"worst_ns"` // latency of that request
+}
+
+// mostUnmeasured is the maximum share of unmeasured requests at which the other requests are judged.
+const mostUnmeasured = 0.01
+
+// Measured reports whether enough requests were measured for a verdict on the objectives.
+func (g *Goodput) Measured() bool {
+	return float64(g.Unmeasured) <= mostUnmeasured*float64(g.Judged+g.Unmeasured)
 }
 
 // mostMissed is the maximum length of Missed.First.
@@ -142,43 +208,24 @@ func (g *Goodput) Short(share float64) string {
 	return fmt.Sprintf("%s of %s requests met %s ms, below the required %s: %s", metric.Percent(g.Share), metric.Count(g.Judged), g.SLO, metric.Percent(share), strings.Join(parts, ", "))
 }
 
-// Meets reports whether a successful request met all of s.
+// Meets reports whether a successful request met all of s. An objective that was not measured is not met.
 func (s SLO) Meets(r *Record) bool {
-	return s.each(r, func(int) {})
+	return !slices.ContainsFunc(s, func(o Objective) bool { out, _ := o.judge(r); return out != met })
 }
 
-func (s SLO) each(r *Record, met func(i int)) bool {
-	all := true
-	for i, o := range s {
-		of, err := objective(o.Key)
-		if err != nil {
-			all = false
-			continue
-		}
-		if v, ok := of.of(r); ok && v <= float64(o.Limit) || !ok && (o.Key == "tpot" || o.Key == "itl") {
-			met(i)
-		} else {
-			all = false
-		}
-	}
-	return all
+// measures reports whether all objectives of a successful request can be judged.
+func (s SLO) measures(r *Record) bool {
+	return !slices.ContainsFunc(s, func(o Objective) bool { out, _ := o.judge(r); return out == unmeasured })
 }
 
-// add counts the request if it misses one, which holds a single objective.
-func (m *Missed) add(r *Record, one SLO) {
-	if one.Meets(r) {
-		return
-	}
+// add counts a request that missed the objective. ns is its latency; 0: it has none.
+func (m *Missed) add(r *Record, ns int64) {
 	m.Requests++
 	if len(m.First) < mostMissed {
 		m.First = append(m.First, r.Index)
 	}
-	of, err := objective(one[0].Key)
-	if err != nil {
-		return
-	}
-	if v, ok := of.of(r); ok && int64(v) > m.WorstNS {
-		m.Worst, m.WorstNS = r.Index, int64(v)
+	if ns > m.WorstNS {
+		m.Worst, m.WorstNS = r.Index, ns
 	}
 }
 
@@ -208,18 +255,29 @@ func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) 
 			continue
 		}
 		g.Failed--
-		for i := range s {
-			g.Missed[i].add(r, s[i:i+1])
+		if !s.measures(r) {
+			g.Judged--
+			g.Unmeasured++
+			continue
 		}
-		if s.each(r, func(i int) { g.Met[i]++ }) {
+		good := true
+		for i, o := range s {
+			if out, ns := o.judge(r); out == met {
+				g.Met[i]++
+			} else {
+				g.Missed[i].add(r, ns)
+				good = false
+			}
+		}
+		if good {
 			g.Good++
 			tokens += r.OutputLen
 		}
 	}
 	for i := range g.Met {
-		g.Met[i] /= float64(requests)
+		g.Met[i] /= float64(max(g.Judged, 1))
 	}
-	g.Share = float64(g.Good) / float64(requests)
+	g.Share = float64(g.Good) / float64(max(g.Judged, 1))
 	if seconds *= float64(requests) / float64(ended); seconds > 0 {
 		g.Rate, g.TokenRate = float64(g.Good)/seconds, float64(tokens)/seconds
 	}

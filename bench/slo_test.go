@@ -51,7 +51,8 @@ func TestMeets(t *testing.T) {
 	}{
 		{"at the limit", "ttft:100", two, true},
 		{"above it", "ttft:99.9", two, false},
-		{"all of them", "ttft:100,tpot:50", two, false}, // (151 − 100) / 1
+		{"all of them", "ttft:100,tpot:50", two, true}, // (150 − 100) / 1; the last byte follows at 151
+		{"above one of them", "ttft:100,tpot:49.9", two, false},
 		{"longest gap", "itl:50", two, true},
 		{"one token has no time between tokens", "tpot:1,itl:1", reply(0, 1, 100, 1), true},
 		{"what was never seen is not in time", "ttft_visible:1000", hidden, false},
@@ -83,7 +84,7 @@ func TestShort(t *testing.T) {
 	}
 	g := Summarize(records, &Run{Duration: 1e9}, Options{SLO: slo}).Goodput
 	want := "22.2 % of 9 requests met ttft:100,tpot:50 ms, below the required 95.0 %: " +
-		"ttft over 100 ms in 6 of them (1, 2, 5, 6, 7, …; request 2 worst, 400 ms), tpot over 50.0 ms in 1 of them (2; request 2 worst, 121 ms), 1 failed"
+		"ttft over 100 ms in 6 of them (1, 2, 5, 6, 7, …; request 2 worst, 400 ms), tpot over 50.0 ms in 1 of them (2; request 2 worst, 120 ms), 1 failed"
 	if got := g.Short(0.95); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -55,11 +55,13 @@ type Summary struct {
 	UnknownEvents  int                `json:"unknown_events"`   // events with text whose number of tokens is unknown
 	MergedEvents   int                `json:"merged_events"`    // events read together with the preceding event
 	Events         int                `json:"events"`           // events with text
+	Unseen         *Unseen            `json:"unseen,omitempty"`
 	LengthFrom     map[OutputFrom]int `json:"output_length_from"`
 	PeakRunning    int                `json:"peak_running"`             // maximum number of requests in progress
 	PeakOutputRate float64            `json:"peak_output_tokens_per_s"` // maximum number of tokens in any one second
 
 	Firsts   *Firsts   `json:"firsts,omitempty"`
+	Pace     *Pace     `json:"pace,omitempty"`
 	Steady   *Steady   `json:"steady,omitempty"`
 	Goodput  *Goodput  `json:"goodput,omitempty"`
 	Cache    *Cache    `json:"cache,omitempty"`
@@ -95,7 +97,7 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	s.Failures = failures
 	s.Completed = len(ok)
 	s.count(ok)
-	s.Cache = newCache(ok)
+	s.Cache, s.Unseen = newCache(ok), unseen(ok)
 	t := run.overlap()
 	n := t.requests(records)
 	if n == 0 { // the window began after the load, or fell into a pause of the load
@@ -112,15 +114,16 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 // measure computes the times and rates over the untouched time, and returns the length of the untouched time.
 func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t overlap) (untouched int64) {
 	s.latencies(ok, t)
-	s.gaps(ok, run, t)
-	s.MaxOutputRate, s.MaxConcurrent = buckets(ok, run.native(), t)
+	s.gaps(ok, paced(ok), run, t)
+	s.MaxOutputRate, s.MaxConcurrent = buckets(ok, tokenCount, t)
 	if s.Embedding {
 		s.MaxOutputRate = 0
 	}
 	spans, from, to := underWay(records)
 	s.PeakRunning = peakOf(running(spans), t)
 	s.PeakOutputRate = peakRate(ok, from, to, t)
-	s.Firsts = firsts(ok, t)
+	s.Firsts = firsts(ok, run, t)
+	s.Pace = pace(ok, len(records), run, t)
 	s.Steady = steady(ok, t)
 	untouched = max(run.Duration-(to-from)+t.left(from, to), 0)
 	seconds := float64(untouched) / 1e9
@@ -242,8 +245,9 @@ func (s *Summary) latencies(ok []*Record, t overlap) {
 	}
 }
 
-// gaps computes the gaps between events and between tokens, pooled over requests.
-func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
+// gaps computes the gaps between events and between tokens, pooled over the paced requests. It counts the events of all
+// successful requests.
+func (s *Summary) gaps(ok, paced []*Record, run *Run, t overlap) {
 	n := 0
 	for _, r := range ok {
 		n += len(r.Chunks)
@@ -269,6 +273,8 @@ func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 				known++
 			}
 		}
+	}
+	for _, r := range paced {
 		r.gaps(func(a, b *Chunk, gap int64, _ int) {
 			if !t.over(a.At, b.At) {
 				chunk.add(float64(gap), 1)
@@ -284,7 +290,7 @@ func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 	if single { // one token per event: the gaps between tokens are the gaps between events
 		s.TokenGap, s.ITL = s.ChunkGap, s.ChunkGap
 	} else {
-		for _, r := range ok {
+		for _, r := range paced {
 			r.tokenGaps(0, each)
 		}
 		s.TokenGap, s.ITL = token.stats(), s.ChunkGap
@@ -296,7 +302,7 @@ func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 		s.ITL = s.TokenGap
 		if s.UnknownEvents > 0 { // SGLang counts such an event as one token
 			token = token[:0]
-			for _, r := range ok {
+			for _, r := range paced {
 				r.tokenGaps(1, each)
 			}
 			s.ITL = token.stats()

@@ -86,7 +86,7 @@ const steadyShare = 0.9
 func steadyWindow(records []*Record, t overlap) (w Span, atLevel int, decode bool) {
 	var spans []Span
 	for _, r := range records {
-		if r.First != Never && r.Last > r.First {
+		if r.First != Never && r.Last > r.First && r.oneByOne() {
 			spans = append(spans, Span{r.First, r.Last})
 		}
 	}
@@ -228,10 +228,27 @@ func eachSecond(records []*Record, from, to int64, f func(begin, end int64, toke
 	}
 }
 
-// buckets returns SGLang's peaks: the maximum number of token events, and of requests, in any one second. Seconds are
-// counted from the first send and do not overlap. A request counts in every second that it overlaps, so the peak can
-// exceed --max-concurrency. Touched seconds do not count.
-func buckets(records []*Record, native bool, t overlap) (tokens float64, requests int) {
+// counting is what the peak of a second counts.
+type counting int
+
+const (
+	tokenCount   counting = iota
+	nativeEvents          // as SGLang's client does for /generate: tokens, except that the first event is one token
+	otherEvents           // as SGLang's client does for other APIs: events
+)
+
+// events returns SGLang's way of counting for the API of the run.
+func (r *Run) events() counting {
+	if r.native() {
+		return nativeEvents
+	}
+	return otherEvents
+}
+
+// buckets returns SGLang's peaks: the maximum number of tokens, and of requests, in any one second. Seconds are counted
+// from the first send and do not overlap. A request counts in every second that it overlaps, so the peak can exceed
+// --max-concurrency. Touched seconds do not count.
+func buckets(records []*Record, of counting, t overlap) (tokens float64, requests int) {
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, r := range records {
 		from, to = min(from, r.Sent), max(to, r.Done)
@@ -249,12 +266,16 @@ func buckets(records []*Record, native bool, t overlap) (tokens float64, request
 	for _, r := range records {
 		open[(r.Sent-from)/1e9]++
 		open[(r.Done-from)/1e9+1]--
+		if of == tokenCount {
+			eachToken(r, func(at int64, n float64) { add(float64(at-from), n) })
+			continue
+		}
 		if r.First == Never { // a reply without a token
 			add(float64(r.Sent-from), 1)
 			continue
 		}
 		add(float64(r.First-from), 1)
-		if !native {
+		if of == otherEvents {
 			r.gaps(func(_, c *Chunk, _ int64, _ int) { add(float64(c.At-from), 1) })
 			continue
 		}

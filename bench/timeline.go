@@ -118,7 +118,7 @@ func Distributions(records []Record, run *Run) []Distribution {
 	ok, _ := successes(records, run.Embedding())
 	itl := make(sample, 0, len(ok))
 	divides, t := run.dividesGaps(), run.overlap()
-	for _, r := range ok {
+	for _, r := range paced(ok) {
 		if divides {
 			r.tokenGaps(1, func(from, to, n int64) {
 				if !t.over(from, to) {

@@ -72,7 +72,7 @@ const (
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {3660, 3, 3},
 	"base":      {8770, 25, 8},
-	"bench":     {3920, 1, 0},
+	"bench":     {4270, 1, 0},
 	"capture":   {9000, 5, 2},
 	"cli":       {10860, 1, 0},
 	"cmd":       {20, 1, 0},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 108_000 // 107,000, and the rules of lost work, window edges, throughput, equal ranks and loose hosts
+	mostCore      = 110_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), and what loads measure
 	mostReference = 32_000
 )
 

@@ -198,3 +198,22 @@ func TestOldPage(t *testing.T) {
 		t.Errorf("%d and %d bytes, %v, %v", len(a), len(b), errA, errB)
 	}
 }
+
+// TestBenchGates: a gate on a latency that was not seen ends with status 3, whatever its limit; a gate on the E2E of the
+// same replies is judged.
+func TestBenchGates(t *testing.T) {
+	t.Parallel()
+	body := `{"text":"a b c","meta_info":{"id":"r","prompt_tokens":1,"completion_tokens":3,"finish_reason":{"type":"length","length":3}}}`
+	for name, reply := range map[string]string{
+		"no stream": fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body),
+		"buffered":  faultHead + fmt.Sprintf(faultToken, 1, "null") + fmt.Sprintf(faultToken, 2, "null") + fmt.Sprintf(faultToken, 3, `{"type":"length","length":3}`) + faultDone,
+	} {
+		url := faulty(t, reply, true)
+		for slo, want := range map[string]int{"tpot:60000": exitIncomplete, "ttft:60000": exitIncomplete, "itl:60000": exitIncomplete, "e2e:60000": 0, "e2e:0.001": exitRegression} {
+			status, out, errs := benchFaulty(t, t.Context(), url, "--slo", slo, "--fail", "95%")
+			if status != want || strings.Contains(errs, "not measured in 6 of 6 requests") != (want == exitIncomplete) {
+				t.Errorf("%s, %s: status %d, want %d:\n%s%s", name, slo, status, want, errs, out)
+			}
+		}
+	}
+}

@@ -257,6 +257,14 @@ func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) (missed error) 
 			if g == nil {
 				return fmt.Errorf("%s: --fail is not judged: the profiling window left too few unaffected requests", of)
 			}
+			if !g.Measured() {
+				e.Warn("%s: not measured in %d of %d requests: %s", of, g.Unmeasured, g.Judged+g.Unmeasured, r.Summary.Unseen.Reason())
+				e.Incomplete()
+				continue
+			}
+			if g.Unmeasured > 0 {
+				e.Warn("%s: %d of %d requests are not judged, because they were not measured: %s", of, g.Unmeasured, g.Judged+g.Unmeasured, r.Summary.Unseen.Reason())
+			}
 			if short := g.Short(c.must); short != "" {
 				e.Warn("%s: %s", of, short)
 				missed = errRegression

@@ -125,6 +125,10 @@ func benchTable(out *strings.Builder, b *Bench) {
 			t.row("Total generated tokens (retokenized):", s.Retokenized)
 		}
 	}
+	if s.Nothing() {
+		t.title("", "=")
+		return
+	}
 	rate := func(label string, v any) {
 		if s.Lacks(bench.Rates) {
 			v = none
@@ -167,11 +171,17 @@ func (t benchRows) goodput(g *bench.Goodput) {
 		limits = append(limits, o.Metric()+":"+strconv.FormatFloat(float64(o.Limit)/1e6, 'g', 6, 64))
 	}
 	t.title("Goodput", "-")
+	row := func(label string, v any) {
+		if !g.Measured() {
+			v = none
+		}
+		t.row(label, v)
+	}
 	t.row("SLOs (ms):", strings.Join(limits, " "))
-	t.row("Request goodput (req/s):", g.Rate)
-	t.row("SLO attainment (%):", g.Share*100)
+	row("Request goodput (req/s):", g.Rate)
+	row("SLO attainment (%):", g.Share*100)
 	for i, o := range g.SLO {
-		t.row(strings.ToUpper(o.Metric())+" SLO attainment (%):", g.Met[i]*100)
+		row(strings.ToUpper(o.Metric())+" SLO attainment (%):", g.Met[i]*100)
 	}
 }
 
@@ -275,7 +285,12 @@ func benchFacts(b *Bench) (f []benchFact) {
 		add("output lengths", "warning", "guessed for %s of %s replies: the server sends no usage, so TPOT and throughput are estimates",
 			metric.Count(g[bench.FromChunks]+g[bench.FromRequest]), metric.Count(s.Completed))
 	}
-	if g := s.Goodput; g != nil {
+	if s.Unseen != nil {
+		add("tokens not seen", "warning", "%s", unseen(s))
+	}
+	if g := s.Goodput; g != nil && !g.Measured() {
+		add("goodput", "warning", "not measured: %s of %s requests lack a latency that has a limit", metric.Count(g.Unmeasured), metric.Count(g.Judged+g.Unmeasured))
+	} else if g != nil {
 		var met []string
 		for i, o := range g.SLO {
 			met = append(met, fmt.Sprintf("%s ≤ %s: %s", o.Key, metric.Duration(o.Limit), share(g.Met[i])))
@@ -304,7 +319,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 			metric.Duration(w.From), metric.Duration(w.To), without, share(float64(length)/max(float64(s.Duration), 1)), w.Level, of,
 			three(w.RequestRate), tokens, three(w.Running))
 	}
-	if !s.Embedding && s.PeakOutputRate > 0 {
+	if !s.Embedding && s.PeakOutputRate > 0 && s.Duration >= 1e9 {
 		add("peaks", "", "%s output tokens in one second, %s requests in flight", three(s.PeakOutputRate), metric.Count(s.PeakRunning))
 	}
 	if s.Events > 0 {
@@ -347,7 +362,7 @@ func benchTimes(b *Bench) *table {
 	}{
 		{"client queue (until released)", &s.Gate}, {"client delay (until sent)", &s.Late},
 		{"TTFT from scheduled", &s.TTFTScheduled}, {"TTFT from sent", &s.TTFT}, {"TTFT without reasoning", &s.TTFTVisible},
-		{"headers", &s.Headers}, {"first event of any kind", &s.FirstEvent},
+		{"headers", &s.Headers}, {"first event, with or without text", &s.FirstEvent},
 		{"chunk gap (between events)", &s.ChunkGap}, {"token gap (interpolated)", &s.TokenGap}, {"TPOT (mean of a request)", &s.TPOT},
 		{"E2E from scheduled", &s.E2EScheduled}, {"stream close (after last token)", &s.StreamClose},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -192,8 +193,10 @@ func TestBenchTableIsSGLang(t *testing.T) {
 			var out strings.Builder
 			cache := strings.Contains(c.Table, "Cache Hit Details")
 			benchTable(&out, &Bench{Run: &c.Run, Summary: bench.Summarize(c.Records, &c.Run, bench.Options{}), Cache: cache})
-			if out.String() != c.Table {
-				t.Errorf("got\n%s\nSGLang prints\n%s", out.String(), c.Table)
+			// These rows differ if events have several tokens: SGLang's client ignores their number.
+			own := regexp.MustCompile(`(?m)^(Peak output token throughput|.* TPOT) .*\n`)
+			if got, want := own.ReplaceAllString(out.String(), ""), own.ReplaceAllString(c.Table, ""); got != want {
+				t.Errorf("got\n%s\nSGLang prints\n%s", got, want)
 			}
 		})
 	}

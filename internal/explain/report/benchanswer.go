@@ -40,19 +40,16 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	if s.Health.Verdict == "suspect" {
 		say("the client's own timing is suspect")
 	}
-	f := s.Firsts
+	f, pace := s.Firsts, s.Pace
 	offered := b.Run.Rate > 0 || b.Run.Traced
 	atOnce := !offered && b.Run.MaxConcurrency == 0 && s.Requests > 1
 	switch {
-	case offered && f != nil && f.Grew:
-		held := ""
-		if !s.Lacks(bench.Rates) {
-			held = fmt.Sprintf(" (it served %s/s)", three(s.RequestRate))
+	case pace != nil && s.Health.Verdict != "invalid":
+		say("%s", keeping(b.Run, pace))
+		if pace.Verdict == bench.KeepsUp {
+			break
 		}
-		say("the server does not keep up with %s%s: TTFT grew over the load, %s (first to last quarter)", asked(b.Run), held, fromTo(metric.Duration(f.Early), metric.Duration(f.Late)))
 		do("find the highest rate that holds: the same command with --flush-cache --find-max-rate --slo ttft:MS; for more, add a replica or, where memory allows, enlarge the batch (--max-running-requests, --mem-fraction-static)")
-	case offered && f != nil && f.Late < keptUp*f.Early && s.Health.Verdict != "invalid":
-		say("the server keeps up with %s", asked(b.Run))
 	case atOnce:
 		say("all %s were sent at once, so later first tokens waited for earlier requests", plural(s.Requests, "request"))
 		do("for the latencies that users see, send at a rate (--request-rate) or limit concurrency (--max-concurrency)")
@@ -63,6 +60,11 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	}
 	switch {
 	case s.Window == nil:
+	case s.Nothing():
+		say("no figures are left: the profiler touched %s of %s", metric.Count(s.Window.Touched), plural(s.Requests, "request"))
+		again := repeat(b, s.Duration-s.Window.Untouched)
+		do("%s", strings.ToLower(again[:1])+again[1:])
+		do("stepscope analyze of the run shows the waits of the recorded requests")
 	case s.Lacks("ttft"):
 		say("no %s figures: the profiler touched %s of %s", lacking(s), metric.Count(s.Window.Touched), plural(s.Requests, "request"))
 		say("%s", repeat(b, s.Duration-s.Window.Untouched))
@@ -73,14 +75,21 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	if c := s.Cache; c != nil && c.HitRate > warm {
 		say("%s of the prompt tokens came from the server's cache", share(c.HitRate))
 	}
+	if u := s.Unseen; u != nil && 2*u.Requests > s.Completed {
+		say("%s", unseen(s))
+	}
 	if g := s.Goodput; g != nil {
-		say("%s of requests meet all objectives", share(g.Share))
+		if g.Measured() {
+			say("%s of requests meet all objectives", share(g.Share))
+		} else {
+			say("whether requests meet %s ms was not measured in %s of %s", g.SLO, metric.Count(g.Unmeasured), metric.Count(g.Judged+g.Unmeasured))
+		}
 	}
 	if f != nil && f.Slow != nil && s.Health.Verdict != "invalid" {
 		say("%s", slowFirsts(b, f.Slow))
 		do("record them to see what they waited for: the same command with %s, then stepscope analyze last", record(b))
 	}
-	if f != nil && (f.Grew && offered || f.Slow != nil) {
+	if pace != nil && pace.Verdict != bench.KeepsUp || f != nil && f.Slow != nil {
 		do("stepscope guide ttft")
 	}
 	if s.NotSent > 0 {
@@ -108,9 +117,23 @@ func asked(r *bench.Run) string {
 	return r.RateText() + " requests/s"
 }
 
-// keptUp is the largest ratio of the TTFT late in the load to the TTFT early in the load at which a server counts as
-// keeping up.
-const keptUp = 1.25
+// keeping states whether the server keeps up with the load.
+func keeping(r *bench.Run, p *bench.Pace) string {
+	grew := fmt.Sprintf("up to %s were in flight, and the server was done %s after the last was due", plural(p.Most, "request"), metric.Duration(p.Drain))
+	switch p.Verdict {
+	case bench.Overload:
+		return fmt.Sprintf("the server does not keep up with %s: while requests queue, it completes about %s/s; %s", asked(r), three(p.Sustained), grew)
+	case bench.AtLimit:
+		return fmt.Sprintf("the server is at its limit with %s: it completes about %s/s; %s", asked(r), three(p.Sustained), grew)
+	}
+	return "the server keeps up with " + asked(r)
+}
+
+// unseen states that latencies are missing because tokens were not seen one by one.
+func unseen(s *bench.Summary) string {
+	return fmt.Sprintf("the tokens of %s of %s were not seen one by one, so these have no TPOT and ITL%s: %s",
+		metric.Count(s.Unseen.Requests), plural(s.Completed, "request"), map[bool]string{true: ", and not all have a TTFT"}[s.TTFT.N < int64(s.Completed) && s.Window == nil], s.Unseen.Why)
+}
 
 // benchFigures describes the main figures of a load in words. If rate is set, they include the achieved request rate,
 // because no rate was requested.
@@ -144,6 +167,10 @@ const warm = 0.2
 // that of all requests.
 const standsOut = 1.5
 
+// early is the maximum ratio of the first event with a token to the first text at which the decode steps between the two
+// are mentioned.
+const early = 0.7
+
 // slowFirsts describes the differences between the requests with the slowest first tokens and all other requests.
 func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	which := plural(f.Requests, "request")
@@ -161,11 +188,16 @@ func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	default:
 		text += fmt.Sprintf(" were sent throughout the load, the slowest %s into it", metric.Duration(f.At))
 	}
-	with := standing(f)
-	if len(with) == 0 {
-		return text + ", with prompts and a queue like the others'"
+	switch with := standing(f); {
+	case len(with) > 0:
+		text += ", " + strings.Join(with, " and ")
+	case f.Event >= early*float64(f.TTFT):
+		text += ", with prompts and a queue like the others'"
 	}
-	return text + ", " + strings.Join(with, " and ")
+	if f.Event < early*float64(f.TTFT) {
+		text += fmt.Sprintf("; their first token came after %s (median), but had no text until later decode steps", metric.Duration(f.Event))
+	}
+	return text
 }
 
 // standing lists the differences between the requests with the slowest first tokens and all requests.

@@ -167,7 +167,11 @@ func benchCards(b *Bench) []benchCard {
 		case x.N == 0:
 			return benchCard{name, none, "no samples"}
 		}
-		return benchCard{name, metric.Duration(x.Median), "median; p99 " + metric.Duration(x.P99)}
+		more := "median; p99 " + metric.Duration(x.P99)
+		if f := &s.FirstEvent; x == &s.TTFT && f.N > 0 && f.P99 < early*x.P99 {
+			more += "; first event p99 " + metric.Duration(f.P99)
+		}
+		return benchCard{name, metric.Duration(x.Median), more}
 	}
 	rate := func(v float64) string {
 		if s.Lacks(bench.Rates) {
@@ -181,7 +185,9 @@ func benchCards(b *Bench) []benchCard {
 	} else {
 		cards = append(cards, benchCard{"Input tokens", rate(s.InputRate), metric.Count(s.InputTokens) + " in all"})
 	}
-	if g := s.Goodput; g != nil {
+	if g := s.Goodput; g != nil && !g.Measured() {
+		cards = append(cards, benchCard{"Goodput", none, "not measured"})
+	} else if g != nil {
 		cards = append(cards, benchCard{"Goodput", three(g.Rate) + "/s", share(g.Share) + " met " + g.SLO.String() + " ms"})
 	}
 	if !s.Embedding {

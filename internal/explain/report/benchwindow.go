@@ -44,8 +44,9 @@ func windowFact(b *Bench) benchFact {
 	}
 	touched := s.Duration - w.Untouched
 	f := benchFact{label: "profiling window", severity: "info", text: fmt.Sprintf(
-		"touched %s, %s of the run, and %s, from arming the profiler to the end of its export. All latencies and rates exclude it; those of the whole run are below",
-		strings.Join(spans, ", "), share(float64(touched)/max(float64(s.Duration), 1)), plural(w.Touched, "request"))}
+		"touched %s, %s of the run, and %s, from arming the profiler to the end of its export. %s",
+		strings.Join(spans, ", "), share(float64(touched)/max(float64(s.Duration), 1)), plural(w.Touched, "request"),
+		map[bool]string{true: "The figures of the whole run, window included, are below", false: "All latencies and rates exclude it; those of the whole run are below"}[s.Nothing()])}
 	var lacks []string
 	for _, x := range windowFigures {
 		name := strings.TrimPrefix(x.name, "median ")
@@ -56,7 +57,7 @@ func windowFact(b *Bench) benchFact {
 			lacks = append(lacks, name)
 		}
 	}
-	if len(lacks) > 0 {
+	if len(lacks) > 0 && !s.Nothing() {
 		f.severity = "warning"
 		f.text += fmt.Sprintf(". No figures for %s: less than half of their samples are left without the window. %s",
 			strings.Join(lacks, ", "), repeat(b, touched))
@@ -98,6 +99,10 @@ func benchWindow(b *Bench) *table {
 	if s.Window == nil {
 		return t
 	}
+	shown := []*bench.Summary{s, s.Window.Whole}
+	if s.Nothing() {
+		t.title, t.cols, shown = "With the profiling window", append(t.cols[:1:1], t.cols[4:]...), shown[1:]
+	}
 	for _, f := range windowFigures {
 		switch {
 		case f.lacks == bench.Good && s.Window.Whole.Goodput == nil:
@@ -106,7 +111,7 @@ func benchWindow(b *Bench) *table {
 			continue
 		}
 		row := []cell{textCell(f.name)}
-		for _, of := range []*bench.Summary{s, s.Window.Whole} {
+		for _, of := range shown {
 			switch {
 			case of == s && s.Lacks(f.lacks), f.of != nil && math.IsNaN(f.of(of)):
 				row = append(row, textCell(none), textCell(dash), textCell(dash))

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -23,6 +24,26 @@ var scraped = []string{
 	"sglang:num_retracted_reqs", "sglang:prompt_tokens_total", "sglang:generation_tokens_total", "sglang:cached_tokens_total",
 	"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc",
 	"vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:num_preemptions_total",
+	"vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total",
+}
+
+// prefixCache returns the use of the prefix cache during the samples, from the counters of vLLM; nil: it has none. vLLM
+// reports cached tokens in its replies only with --enable-prompt-tokens-details.
+func prefixCache(samples []runs.Sample) *bench.Cache {
+	if len(samples) < 2 {
+		return nil
+	}
+	grown := func(name string) int {
+		from, _ := samples[0].Sum(name)
+		to, _ := samples[len(samples)-1].Sum(name)
+		return int(to - from)
+	}
+	c := &bench.Cache{Prompt: grown("vllm:prefix_cache_queries_total"), Cached: grown("vllm:prefix_cache_hits_total")}
+	if c.Prompt <= 0 || c.Cached < 0 {
+		return nil
+	}
+	c.HitRate = float64(c.Cached) / float64(c.Prompt)
+	return c
 }
 
 // parseMetrics returns the values of the scraped metrics.
@@ -53,10 +74,26 @@ func scrape(ctx context.Context, s *client.Server, asks bool) *scraper {
 	return c
 }
 
-// end stops reading and returns the samples. If the server has no /metrics, there are no samples.
-func (c *scraper) end() []runs.Sample {
+// end stops reading and returns the samples, the last of them taken now. If the server has no /metrics, there are no
+// samples.
+func (c *scraper) end(ctx context.Context) []runs.Sample {
 	c.stop()
-	return <-c.done
+	out := <-c.done
+	if len(out) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if s, ok := c.sample(ctx); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sample reads /metrics once.
+func (c *scraper) sample(ctx context.Context) (s runs.Sample, ok bool) {
+	text, err := c.server.Text(ctx, http.MethodGet, "/metrics")
+	values := parseMetrics(text)
+	return runs.Sample{At: time.Now().UnixNano(), Values: values}, err == nil && len(values) > 0
 }
 
 // now returns the latest known state of the server.

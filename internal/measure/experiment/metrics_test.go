@@ -39,6 +39,24 @@ sglang:gen_throughput nothing
 	}
 }
 
+// TestPrefixCache: the growth of vLLM's counters gives the use of its prefix cache.
+func TestPrefixCache(t *testing.T) {
+	sample := func(text string) runs.Sample { return runs.Sample{Values: parseMetrics(text)} }
+	const before = "vllm:prefix_cache_queries_total{engine=\"0\"} 1000\nvllm:prefix_cache_hits_total{engine=\"0\"} 640\n"
+	after := sample("vllm:prefix_cache_queries_total{engine=\"0\"} 1416\nvllm:prefix_cache_hits_total{engine=\"0\"} 1030\n")
+	if c := prefixCache([]runs.Sample{sample(before), sample(before), after}); c == nil || c.Prompt != 416 || c.Cached != 390 || c.HitRate != 390.0/416 {
+		t.Errorf("%+v", c)
+	}
+	for name, samples := range map[string][]runs.Sample{
+		"no samples": nil, "one sample": {after}, "no growth": {after, after}, "restarted": {after, sample(before)},
+		"SGLang": {sample("sglang:num_queue_reqs 1\n"), sample("sglang:num_queue_reqs 2\n")},
+	} {
+		if c := prefixCache(samples); c != nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
 // TestStanding checks the displayed state of a server, from its metrics or else from its loads in either format.
 // Without a display only metrics are requested.
 func TestStanding(t *testing.T) {
@@ -83,7 +101,7 @@ func TestStanding(t *testing.T) {
 				<-s.done
 				s.done <- nil
 			}
-			s.end()
+			s.end(t.Context())
 			cancel()
 			server.Close()
 			_, known = s.now()

@@ -114,6 +114,9 @@ func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if g := m.Summary.Goodput; g != nil && !g.Measured() {
+		return nil, fmt.Errorf("%s was not measured in %d of %d requests: %s", s.SLO, g.Unmeasured, g.Judged+g.Unmeasured, m.Summary.Unseen.Reason())
+	}
 	p := &Probe{
 		Rate: rate, Good: m.Summary.Goodput.Share, TTFT99: m.Summary.TTFT.P99, TPOT99: m.Summary.TPOT.P99, Served: m.Summary.RequestRate,
 	}

@@ -336,7 +336,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		done = s.Show(s.shown(plan, times, opt.Live, scraped))
 	}
 	res, err := load.Run(ctx, plan, opt)
-	samples := scraped.end()
+	samples := scraped.end(ctx)
 	states := sampled()
 	done()
 	if res != nil {
@@ -375,8 +375,12 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run.ServerInfo = s.info(ctx)
 	out.Capture.refer(res.Records, &run)
+	summary := bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})
+	if summary.Cache == nil {
+		summary.Cache = prefixCache(samples)
+	}
 	return &Measured{
-		Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO}),
+		Run: &run, Records: res.Records, Server: samples, Summary: summary,
 		GPUs: gpus.Summarize(states, run.StartWall, run.StartWall+run.Duration), states: states,
 	}, nil
 }

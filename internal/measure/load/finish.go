@@ -60,6 +60,7 @@ func (f *flight) land(err error) {
 	f.lengths()
 	if f.keep() {
 		r.Text = jsonscan.Unquote(f.text)
+		f.split()
 	}
 	if f.cache != nil {
 		// A malformed object of cache details does not make the request fail.
@@ -136,6 +137,7 @@ func (f *flight) single() {
 	}
 	visible := len(e.text) > 0 || e.ids || e.tool
 	text := visible || len(e.reasoning) > 0
+	r.Held = true
 	r.Chunks = append(r.Chunks[:0], bench.Chunk{At: r.Done, Tokens: tokens, Text: text})
 	r.FirstAny = r.Done
 	if text {

@@ -37,6 +37,7 @@ type flight struct {
 	done  bool   // [DONE] has been received
 	over  bool   // nothing more to read
 	text  []byte // text of the reply, JSON-escaped
+	ends  []int  // length of text after each chunk
 	more  bool   // native: events contain only new text
 
 	pieces []byte // native: the texts of all events, until the mode is certain
@@ -114,7 +115,7 @@ func (f *flight) restart() {
 	f.unpacked()
 	f.reply = reply{}
 	f.find = finder{max: f.run.opt.MaxEvent}
-	f.body, f.text, f.pieces, f.cache = nil, nil, nil, nil
+	f.body, f.text, f.ends, f.pieces, f.cache = nil, nil, nil, nil, nil
 	f.known, f.blind, f.done, f.over, f.more = -1, false, false, false, false
 	f.phase.Store(sending)
 }
@@ -263,6 +264,7 @@ func (f *flight) event(data []byte, at int64) {
 	live.Tokens.Add(int64(max(tokens, 0)))
 	if f.keep() {
 		f.keepText(e)
+		f.ends = append(f.ends, len(f.text))
 	}
 	if !text && len(e.reasoning) == 0 {
 		return

@@ -20,12 +20,15 @@ type run struct {
 	clock   *clock
 	flights []*flight
 	records []bench.Record
-	kernel  bool // the kernel timestamps received data
-	idle    idle
-	gate    chan int64 // free slots of MaxConcurrency; each value is the time at which the slot became free
-	air     air
-	health  health
-	wg      sync.WaitGroup
+
+	piecesMu sync.Mutex
+	pieces   []piece // texts of events with an unknown number of tokens
+	kernel   bool    // the kernel timestamps received data
+	idle     idle
+	gate     chan int64 // free slots of MaxConcurrency; each value is the time at which the slot became free
+	air      air
+	health   health
+	wg       sync.WaitGroup
 
 	flying, sending context.Context // while requests may be in flight, and while they may be sent
 }
@@ -87,6 +90,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	res.Health = r.health.report(r, after.since(before))
 	err := r.texts(ctx)
 	res.Records = slices.DeleteFunc(r.records, func(rec bench.Record) bool { return rec.Failure == outOfTime })
+	bench.MarkHeld(res.Records)
 	return res, err
 }
 
