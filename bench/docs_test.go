@@ -28,7 +28,7 @@ func TestDocumented(t *testing.T) {
 			f := typ.Field(i)
 			if tag := regexp.MustCompile(`^\w+`).FindString(f.Tag.Get("json")); tag != "" {
 				names[tag] = true
-			} else if !f.Anonymous {
+			} else if !f.Anonymous && f.IsExported() {
 				t.Errorf("%s.%s has no JSON name", typ.Name(), f.Name)
 			}
 			walk(f.Type)

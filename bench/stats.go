@@ -23,6 +23,14 @@ type Stats struct {
 	// are too few samples, or if the samples depend on each other, such as the gaps of one request.
 	MedianIn Interval `json:"median_interval"`
 	P99In    Interval `json:"p99_interval"`
+	// More holds the percentiles that were asked for, in that order.
+	More []Percentile `json:"percentiles,omitempty"`
+}
+
+// Percentile is a percentile of a sample of times.
+type Percentile struct {
+	P float64 `json:"p"` // from 0 to 100
+	V float64 `json:"ns"`
 }
 
 // Interval contains the true value with probability Level. If Level is 0, there is no interval.
@@ -57,8 +65,8 @@ func (s sample) sort() {
 	})
 }
 
-// stats computes the statistics. It sorts s.
-func (s sample) stats() Stats {
+// stats computes the statistics, with more percentiles. It sorts s.
+func (s sample) stats(more ...float64) Stats {
 	if len(s) == 0 {
 		return Stats{}
 	}
@@ -78,6 +86,9 @@ func (s sample) stats() Stats {
 	out.Min, out.Max = s[0].v, s[len(s)-1].v
 	q := s.quantiles(out.N, 0.5, 0.9, 0.95, 0.99)
 	out.Median, out.P90, out.P95, out.P99 = q[0], q[1], q[2], q[3]
+	for _, p := range more {
+		out.More = append(out.More, Percentile{p, s.quantiles(out.N, p/100)[0]})
+	}
 	return out
 }
 
@@ -103,12 +114,12 @@ func (s sample) quantiles(n int64, ps ...float64) []float64 {
 
 // independent returns the statistics of independent values, such as one value per request, including confidence
 // intervals.
-func independent(v []float64) Stats {
+func independent(v []float64, more ...float64) Stats {
 	s := make(sample, len(v))
 	for i, x := range v {
 		s[i] = weighted{x, 1}
 	}
-	out := s.stats()
+	out := s.stats(more...)
 	sorted := make([]float64, len(s))
 	for i, x := range s {
 		sorted[i] = x.v

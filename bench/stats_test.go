@@ -3,6 +3,7 @@ package bench
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -23,10 +24,11 @@ func TestWeights(t *testing.T) {
 			}
 		}
 		slices.Sort(all)
-		got := s.stats()
+		got := s.stats(25, 99.9)
 		want := Stats{
 			N: int64(len(all)), Mean: metric.Mean(all), Min: all[0], Max: all[len(all)-1], Median: metric.Quantile(all, 0.5),
 			P90: metric.Quantile(all, 0.9), P95: metric.Quantile(all, 0.95), P99: metric.Quantile(all, 0.99),
+			More: []Percentile{{25, metric.Quantile(all, 0.25)}, {99.9, metric.Quantile(all, 0.999)}},
 		}
 		for _, v := range all {
 			want.Std += (v - want.Mean) * (v - want.Mean) / float64(len(all))
@@ -34,12 +36,13 @@ func TestWeights(t *testing.T) {
 		want.Std = math.Sqrt(want.Std)
 		for _, f := range []struct{ got, want *float64 }{
 			{&got.Mean, &want.Mean}, {&got.Std, &want.Std}, {&got.Median, &want.Median}, {&got.P90, &want.P90}, {&got.P95, &want.P95}, {&got.P99, &want.P99},
+			{&got.More[0].V, &want.More[0].V}, {&got.More[1].V, &want.More[1].V},
 		} {
 			if near(*f.got, *f.want) {
 				*f.got = *f.want
 			}
 		}
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v: got %+v, want %+v", s, got, want)
 		}
 		if p := 0.01 * float64(r.IntN(100)); s.inverse(got.N, p) != all[max(int(math.Ceil(p*float64(len(all))-1e-9))-1, 0)] {

@@ -70,6 +70,8 @@ type Summary struct {
 	// Window is nil if nothing was profiled. Otherwise times and rates exclude the time in Window.Spans, while counts
 	// cover the whole run.
 	Window *Window `json:"window,omitempty"`
+
+	more []float64 // additional percentiles
 }
 
 // Failing counts the requests that failed for one reason.
@@ -81,7 +83,8 @@ type Failing struct {
 
 // Options configure Summarize.
 type Options struct {
-	SLO SLO // nil: no goodput
+	SLO         SLO       // nil: no goodput
+	Percentiles []float64 // percentiles of all times to compute in addition, from 0 to 100
 }
 
 // Summarize computes all figures of a run. Only the figures in Window.Whole include the time touched by profiling
@@ -91,7 +94,7 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Failure == NotSent })
 	s := &Summary{
 		Format: 1, Backend: run.Backend, Embedding: run.Embedding(), Requests: len(records), NotSent: all - len(records), Duration: run.Duration,
-		AcceptLength: run.AcceptLength(), LengthFrom: map[OutputFrom]int{}, Health: run.Health,
+		AcceptLength: run.AcceptLength(), LengthFrom: map[OutputFrom]int{}, Health: run.Health, more: o.Percentiles,
 	}
 	ok, failures := successes(records, s.Embedding)
 	s.Failures = failures
@@ -240,7 +243,7 @@ func (s *Summary) times() []struct {
 func (s *Summary) latencies(ok []*Record, t overlap) {
 	for _, f := range s.times() {
 		if f.of.of != nil {
-			*f.to = independent(f.of.values(ok, t))
+			*f.to = independent(f.of.values(ok, t), s.more...)
 		}
 	}
 }
@@ -286,14 +289,14 @@ func (s *Summary) gaps(ok, paced []*Record, run *Run, t overlap) {
 			token.add(float64(to-from)/float64(n), n)
 		}
 	}
-	s.ChunkGap = chunk.stats()
+	s.ChunkGap = chunk.stats(s.more...)
 	if single { // one token per event: the gaps between tokens are the gaps between events
 		s.TokenGap, s.ITL = s.ChunkGap, s.ChunkGap
 	} else {
 		for _, r := range paced {
 			r.tokenGaps(0, each)
 		}
-		s.TokenGap, s.ITL = token.stats(), s.ChunkGap
+		s.TokenGap, s.ITL = token.stats(s.more...), s.ChunkGap
 	}
 	if known > 0 {
 		s.TokensPerEvent = float64(tokens) / float64(known)
@@ -305,7 +308,7 @@ func (s *Summary) gaps(ok, paced []*Record, run *Run, t overlap) {
 			for _, r := range paced {
 				r.tokenGaps(1, each)
 			}
-			s.ITL = token.stats()
+			s.ITL = token.stats(s.more...)
 		}
 	}
 }

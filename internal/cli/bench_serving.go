@@ -53,6 +53,7 @@ type benchServingCmd struct {
 	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Limits in ms, such as ttft:500,tpot:50,e2e:10000; goodput counts the requests that meet all of them."`
 	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" help:"Exit with status 4 if a smaller share of requests meets --slo; without a value: 100%."`
 	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
+	Percent []string `name:"percentiles" placeholder:"P,…" help:"Also print these percentiles of all times: 75,99.9."`
 	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also print the numbers that sglang, vllm, aiperf or guidellm would print."`
 	FindMax bool     `name:"find-max-rate" help:"Search for the highest request rate that meets --slo."`
 	GPUs    string   `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks, power and temperature of the GPUs during the load, with nvidia-smi here, or from the URL of a DCGM exporter (http://HOST:9400/metrics)."`
@@ -63,8 +64,9 @@ type benchServingCmd struct {
 	quietFlag
 	storeFlags
 
-	out  *experiment.Rows // file to which results are appended
-	must float64          // required share of good requests, parsed from Fail
+	out         *experiment.Rows // file to which results are appended
+	percentiles []float64        // parsed from Percent
+	must        float64          // required share of good requests, parsed from Fail
 }
 
 // storeFlags select the directory in which a run is stored.
@@ -122,6 +124,13 @@ func (c *benchServingCmd) check() error {
 		}
 	}
 	c.n = c.prompts(c.due())
+	for _, text := range c.Percent {
+		p, err := strconv.ParseFloat(strings.TrimPrefix(text, "p"), 64)
+		if err != nil || !(p >= 0 && p <= 100) {
+			return usagef("--percentiles %s: give numbers from 0 to 100, such as 75,99.9", text)
+		}
+		c.percentiles = append(c.percentiles, p)
+	}
 	if c.Fail != "" {
 		var err error
 		c.must, err = gate.Share(c.Fail)
@@ -310,7 +319,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			Rate: rate, MaxConcurrency: c.MaxConcurrency, Args: c.args(),
 		},
 		Ready: time.Duration(c.ReadySec) * time.Second, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
-		Pause: time.Second, GPUs: c.GPUs, Repeat: c.Repeat, SLO: slo,
+		Pause: time.Second, GPUs: c.GPUs, Percentiles: c.percentiles, Repeat: c.Repeat, SLO: slo,
 		Log: e.Line, Warn: func(line string) { e.Warn("%s", line) }, Follow: e.Terminal && !c.Quiet, Frame: e.Show,
 	}
 	for _, h := range c.Header {

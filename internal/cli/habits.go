@@ -37,6 +37,7 @@ var habits = map[string]map[string]map[string]habit{
 			"ramp-up-start-rps":  {value: true, as: "--ramp-from VALUE"},
 			"ramp-up-end-rps":    {value: true, as: "--request-rate VALUE"},
 			"ramp-up-strategy":   {value: true, as: "VALUE", values: map[string]string{"linear": "", "exponential": "--ramp-exponential"}},
+			"metric-percentiles": {value: true, as: "--percentiles VALUE"},
 			"label":              {value: true, as: "--tag VALUE"},
 			"save-result":        {why: "each result is kept in its run; --output-file FILE also appends it to a file, as SGLang's client does"},
 			"append-result":      {why: "--output-file FILE appends the result to a file, as SGLang's client does"},

@@ -69,9 +69,9 @@ func TestCompareIncomplete(t *testing.T) {
 		}, result.JudgedSteps, "lacks GPU work of TP01"},
 		{"clock set back", "balanced", func(ts []*trace.Trace) { jump(ts[1], 0.5, 30_000*us) }, result.JudgedNone, "collectives contradict the clocks"},
 		{"few collectives in steps", "graphs", func(ts []*trace.Trace) { unnamed(ts, 5) }, result.JudgedOwn, "too few collectives"},
-		{"note: clock set back", "balanced", note(trace.NoteSetBack), result.JudgedNone, "TP01: 40 API calls out of order"},
+		{"note: clock set back", "balanced", note(trace.NoteSetBack), result.JudgedNone, "TP01: 40 events out of order"},
 		{"note: times of 0", "balanced", note(trace.NoteDaysAway), result.JudgedNone, "TP01: 40 events days away"},
-		{"note: GPU work lost", "balanced", note(trace.NoteLostOps), result.JudgedSteps, "TP01: 40 of 500 launches"},
+		{"note: GPU work lost", "balanced", note(trace.NoteLostOps), result.JudgedSteps, "TP01: no GPU record of 40 of 500 kernel and graph launches"},
 		{"note: negative durations", "balanced", note(trace.NoteNegative), result.JudgedSteps, "TP01: 40 negative durations"},
 		{"note: open ranges", "balanced", note(trace.NoteOpenRanges), result.JudgedAll, ""},
 	} {

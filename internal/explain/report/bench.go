@@ -350,6 +350,9 @@ func benchTimes(b *Bench) *table {
 		{name: "p99", right: true}, {name: "95 % interval", right: true, drop: 1}, {name: "max", right: true}, {name: "samples", right: true, drop: 4},
 	}}
 	s := b.Summary
+	for _, p := range s.E2E.More {
+		t.cols = append(t.cols, column{name: "p" + strconv.FormatFloat(p.P, 'f', -1, 64), right: true})
+	}
 	interval := func(i bench.Interval) cell {
 		if i.Level == 0 || i.Hi == 0 {
 			return textCell(dash)
@@ -366,13 +369,17 @@ func benchTimes(b *Bench) *table {
 		{"chunk gap (between events)", &s.ChunkGap}, {"token gap (interpolated)", &s.TokenGap}, {"TPOT (mean of a request)", &s.TPOT},
 		{"E2E from scheduled", &s.E2EScheduled}, {"stream close (after last token)", &s.StreamClose},
 	} {
-		if r.of.N == 0 || (r.of == &s.TTFTVisible || r.of == &s.FirstEvent) && *r.of == s.TTFT {
+		if r.of.N == 0 || (r.of == &s.TTFTVisible || r.of == &s.FirstEvent) && r.of.N == s.TTFT.N && r.of.Mean == s.TTFT.Mean && r.of.Max == s.TTFT.Max {
 			continue // the latency has no samples or equals TTFT
 		}
 		t.rows = append(t.rows, []cell{
 			textCell(r.name), durCell(r.of.Median), interval(r.of.MedianIn), durCell(r.of.P90), durCell(r.of.P99), interval(r.of.P99In),
 			durCell(r.of.Max), countCell(r.of.N),
 		})
+		row := &t.rows[len(t.rows)-1]
+		for _, p := range r.of.More {
+			*row = append(*row, durCell(p.V))
+		}
 	}
 	return t
 }

@@ -39,13 +39,14 @@ type Serving struct {
 	FlushTimeout time.Duration
 	Pause        time.Duration // pause between the warm-up and the load
 	// Hold is called after the warm-up and returns when the load may begin; nil: do not wait.
-	Hold    func(context.Context) error
-	Repeat  int // number of runs of the same plan; 0: one
-	SLO     bench.SLO
-	Profile *Profile // nil: none
-	GPUs    string   // source of samples of the GPUs, see gpus.Start; "": none
-	Store   *runs.Run
-	writer  *runs.RecordWriter // writes records to Store; nil until there are records
+	Hold        func(context.Context) error
+	Repeat      int // number of runs of the same plan; 0: one
+	SLO         bench.SLO
+	Profile     *Profile  // nil: none
+	Percentiles []float64 // additional percentiles, from 0 to 100
+	GPUs        string    // source of samples of the GPUs, see gpus.Start; "": none
+	Store       *runs.Run
+	writer      *runs.RecordWriter // writes records to Store; nil until there are records
 
 	Log    func(line string)              // logs progress for the user
 	Warn   func(line string)              // logs problems; nil: use Log
@@ -375,7 +376,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run.ServerInfo = s.info(ctx)
 	out.Capture.refer(res.Records, &run)
-	summary := bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})
+	summary := bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO, Percentiles: s.Percentiles})
 	if summary.Cache == nil {
 		summary.Cache = prefixCache(samples)
 	}
