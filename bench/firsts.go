@@ -43,6 +43,8 @@ type SlowFirsts struct {
 	PromptAll  float64 `json:"prompt_all"`
 	// Event is the median time from sending to the first event with a token, whether or not the event has text.
 	Event float64 `json:"first_event_ns"`
+	// EventOf is the median of the ratio of this time to the TTFT of the same request.
+	EventOf float64 `json:"first_event_of_ttft"`
 }
 
 const (
@@ -107,7 +109,7 @@ func slowFirsts(sent []*Record, took, queue []float64, chat bool) *SlowFirsts {
 		return nil
 	}
 	var s SlowFirsts
-	var waiting, prompt, promptAll, event []float64
+	var waiting, prompt, promptAll, event, ratio []float64
 	slowest := math.Inf(-1)
 	for i, r := range sent {
 		tokens := float64(r.inputLen() - max(r.CachedTokens, 0))
@@ -121,13 +123,14 @@ func slowFirsts(sent []*Record, took, queue []float64, chat bool) *SlowFirsts {
 		s.To = r.Sent
 		s.Requests++
 		waiting, prompt, event = append(waiting, queue[i]), append(prompt, tokens), append(event, float64(r.firstToken(chat)-r.Sent))
+		ratio = append(ratio, event[len(event)-1]/took[i])
 		if took[i] > slowest {
 			slowest, s.Slowest, s.At, s.TTFT = took[i], r.Index, r.Sent, int64(took[i])
 		}
 	}
 	s.Waiting, s.WaitingAll = metric.Median(waiting), metric.Median(queue)
 	s.Prompt, s.PromptAll = metric.Median(prompt), metric.Median(promptAll)
-	s.Event = metric.Median(event)
+	s.Event, s.EventOf = metric.Median(event), metric.Median(ratio)
 	return &s
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Pace compares the completions of an open loop, in which requests are due at given times, with its arrivals.
 type Pace struct {
-	Verdict string  `json:"verdict"`       // KeepsUp, AtLimit or Overload
+	Verdict string  `json:"verdict"`       // KeepsUp, AtLimit, Overload or ClientLimit
 	Offered float64 `json:"offered_per_s"` // requests due per second
 	// Sustained estimates the rate at which the server completes requests under this load. It is 0 if the server keeps
 	// up, because the load then does not show the limit.
@@ -27,6 +27,9 @@ const (
 	KeepsUp  = "keeps up"
 	AtLimit  = "at its limit" // between 0.9 and 1.1 of the rate that the server sustains
 	Overload = "overload"
+	// ClientLimit means that requests waited in the client, because of the limit of requests in flight. Whether the
+	// server could complete more is not known.
+	ClientLimit = "client limit"
 )
 
 // The limits below separate simulated servers at 0.5 to 0.9 of their capacity from servers at 1.1 to 2 times their
@@ -37,20 +40,30 @@ const (
 	rateExcess     = 0.05 // minimum excess of the offered rate over the rate of completions, for both
 	usualOverload  = 0.18 // the median request takes longer than the fastest ones by this share of the load
 	queuedOverload = 0.35 // this share of the load is in flight at one moment, beyond the usual number
+	slowAtPeak     = 1.5  // how many times as long requests take when most are in flight; otherwise they only came together
 	sendsPerReply  = 1.5  // minimum length of sending, in times of a reply
 )
 
-// pace returns nil if the load has no rate of its own, if it is too small or too short for a verdict, or if more than a
-// twentieth of its requests failed.
-func pace(ok []*Record, requests int, run *Run, t overlap) *Pace {
-	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*len(ok) < 19*requests || slices.ContainsFunc(ok, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
+// pace returns nil if the load has no rate of its own, if it is too small or too short for a verdict, if more than a
+// twentieth of its requests failed, or if E2E depends on unknown times of tokens. Requests that were ended with the load
+// count as in flight until then.
+func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
+	due := slices.Clone(ok)
+	for i := range records {
+		if records[i].Failure == Interrupted {
+			due = append(due, &records[i])
+		}
+	}
+	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*len(due) < 19*len(records) || slices.ContainsFunc(due, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
 		return nil
 	}
-	ok = slices.Clone(ok)
-	slices.SortStableFunc(ok, func(a, b *Record) int { return cmp.Compare(a.Scheduled, b.Scheduled) })
-	n := len(ok)
-	sending := float64(ok[n-1].Scheduled - ok[0].Scheduled)
-	took, part, early := alike(ok), max(5, n/8), math.Inf(1)
+	slices.SortStableFunc(due, func(a, b *Record) int { return cmp.Compare(a.Scheduled, b.Scheduled) })
+	n, m := len(due), len(ok)
+	sending := float64(due[n-1].Scheduled - due[0].Scheduled)
+	took, part, early := alike(due), max(5, n/8), math.Inf(1)
+	if took == nil {
+		return nil
+	}
 	for i := 0; i+part <= n; i += part {
 		early = min(early, metric.Median(took[i:i+part]))
 	}
@@ -62,13 +75,16 @@ func pace(ok []*Record, requests int, run *Run, t overlap) *Pace {
 	if run.Rate <= 0 {
 		p.Offered = float64(n-1) / sending * 1e9
 	}
-	ended := make([]int64, n)
-	spans := make([]Span, n)
+	ended := make([]int64, m)
 	for i, r := range ok {
-		ended[i], spans[i] = r.Done, Span{r.Scheduled, r.Done}
+		ended[i] = r.Done
 	}
 	slices.Sort(ended)
-	p.Drain = max(ended[n-1]-ok[n-1].Scheduled, 0)
+	spans := make([]Span, n)
+	for i, r := range due {
+		spans[i] = Span{r.Scheduled, r.Done}
+		p.Drain = max(p.Drain, r.Done-due[n-1].Scheduled)
+	}
 	peak := int64(0)
 	for _, c := range running(spans) {
 		if c.running > p.Most {
@@ -76,14 +92,21 @@ func pace(ok []*Record, requests int, run *Run, t overlap) *Pace {
 		}
 	}
 	// The first and the last completions depend on how the server fills and drains.
-	from, to := 15*n/100, 90*n/100-1
+	from, to := 15*m/100, 90*m/100-1
 	p.Sustained = float64(to-from) / float64(max(ended[to]-ended[from], 1)) * 1e9
 	usual := slices.Sorted(slices.Values(took))
 	waits := metric.Quantile(usual, 0.5) - metric.Quantile(usual, 0.05)
 	backlog := float64(p.Most)*sending/float64(n-1) - metric.Quantile(usual, 0.25)
+	var crowd []float64 // times of the requests in flight at the peak
+	for i, r := range due {
+		if r.Scheduled <= peak && r.Done > peak {
+			crowd = append(crowd, took[i])
+		}
+	}
+	crowded := len(crowd) > 0 && metric.Median(crowd) >= slowAtPeak*metric.Quantile(usual, 0.25)
 	exceeds := p.Offered >= (1+rateExcess)*p.Sustained
 	switch {
-	case waits >= usualOverload*sending, backlog >= queuedOverload*sending:
+	case waits >= usualOverload*sending, backlog >= queuedOverload*sending && crowded:
 		p.Verdict = Overload
 		// The server may have caught up later, so only the completions up to the peak count.
 		if done, _ := slices.BinarySearch(ended, peak+1); done > 1 {
@@ -99,21 +122,43 @@ func pace(ok []*Record, requests int, run *Run, t overlap) *Pace {
 	if len(t) > 0 && p.Verdict != KeepsUp {
 		return nil // the queue may be due to the profiler
 	}
+	if p.Verdict != KeepsUp && waitsInClient(due[n-part:], took[n-part:]) {
+		p.Verdict = ClientLimit
+	}
 	return p
 }
 
-// alike returns the E2E from scheduled of each request as if all requests had the mean output length.
-func alike(ok []*Record) []float64 {
-	var mean float64
-	for _, r := range ok {
-		mean += float64(r.OutputLen) / float64(len(ok))
+// waitsInClient reports whether the median request spent at least half of its time waiting in the client.
+func waitsInClient(due []*Record, took []float64) bool {
+	var share []float64
+	for i, r := range due {
+		share = append(share, float64(r.Released-r.Scheduled)/max(took[i], 1))
 	}
-	out := make([]float64, len(ok))
-	for i, r := range ok {
-		out[i] = float64(r.Done - r.Scheduled)
-		if tpot, timed := r.TPOT(); timed {
-			out[i] = float64(r.First-r.Scheduled) + max(mean-1, 0)*tpot
+	return metric.Median(share) >= 0.5
+}
+
+// alike returns the E2E from scheduled of each request as if all requests had the mean output length. It returns nil if
+// lengths differ and the times of the tokens are not known.
+func alike(due []*Record) []float64 {
+	var mean float64
+	least, most, untimed := math.MaxInt, 0, 0
+	for _, r := range due {
+		mean += float64(r.OutputLen) / float64(len(due))
+		if r.OK() {
+			least, most = min(least, r.OutputLen), max(most, r.OutputLen)
 		}
+	}
+	out := make([]float64, len(due))
+	for i, r := range due {
+		out[i] = float64(r.Done - r.Scheduled)
+		if tpot, timed := r.TPOT(); timed && r.OK() {
+			out[i] = float64(r.First-r.Scheduled) + max(mean-1, 0)*tpot
+		} else if r.OK() && r.OutputLen > 1 {
+			untimed++
+		}
+	}
+	if 20*untimed > len(due) && most > least {
+		return nil
 	}
 	return out
 }

@@ -94,7 +94,7 @@ func TestPace(t *testing.T) {
 				for k := range records {
 					ok = append(ok, &records[k])
 				}
-				p := pace(ok, len(ok), &Run{Rate: rate}, nil)
+				p := pace(records, ok, &Run{Rate: rate}, nil)
 				if p == nil {
 					t.Fatalf("%s, %v s at %v: no verdict", name, seconds, times)
 				}
@@ -156,5 +156,70 @@ func TestPaceOfRecorded(t *testing.T) {
 	}
 	if p := Summarize(records, &Run{Duration: 17_489_688_763}, Options{}).Pace; p != nil {
 		t.Errorf("all at once: %+v", p)
+	}
+}
+
+// TestPaceCauses: queues that are not the server's, and times that are not known.
+func TestPaceCauses(t *testing.T) {
+	const second = int64(1e9)
+	load := func(n int, at func(i int) (scheduled, released, done int64), length func(i int) int) (records []Record) {
+		for i := range n {
+			r := Record{Index: i, OutputLen: length(i), First: Never}
+			r.Scheduled, r.Released, r.Done = at(i)
+			r.Sent = r.Released
+			records = append(records, r)
+		}
+		return records
+	}
+	same := func(int) int { return 20 }
+	for _, c := range []struct {
+		name    string
+		run     Run
+		records []Record
+		want    string // "": no verdict
+	}{
+		{"the client's limit of 4 in flight", Run{Rate: 10, MaxConcurrency: 4}, load(200, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 10
+			sent := max(due, int64(i/4)*second)
+			return due, sent, sent + second
+		}, same), ClientLimit},
+		{"no limit", Run{Rate: 10}, load(200, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 10
+			return due, due, due + second
+		}, same), KeepsUp},
+		{"lengths differ, and no times of tokens", Run{Rate: 2}, load(60, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 2
+			return due, due, due + int64(1+i*17)*second/50
+		}, func(i int) int { return 1 + i*17 }), ""},
+		{"a burst that does not queue", Run{Traced: true}, load(200, func(i int) (int64, int64, int64) {
+			due := int64(i) * second * 3 / 10
+			if i >= 120 {
+				due = 120*second*3/10 + int64(i-120)*second/100
+			}
+			return due, due, due + second
+		}, same), KeepsUp},
+		{"half of the requests ended with the load", Run{Rate: 10}, func() []Record {
+			records := load(300, func(i int) (int64, int64, int64) {
+				due := int64(i) * second / 10
+				return due, due, min(due+second+int64(i)*second/10, 30*second)
+			}, same)
+			for i := range records {
+				if records[i].Done == 30*second {
+					records[i].Failure = Interrupted
+				}
+			}
+			return records
+		}(), Overload},
+	} {
+		var ok []*Record
+		for i := range c.records {
+			if c.records[i].OK() {
+				ok = append(ok, &c.records[i])
+			}
+		}
+		p := pace(c.records, ok, &c.run, nil)
+		if got := p; got == nil && c.want != "" || got != nil && got.Verdict != c.want {
+			t.Errorf("%s: %+v, want %q", c.name, p, c.want)
+		}
 	}
 }

@@ -158,7 +158,8 @@ type Goodput struct {
 	// Met is the share of requests that met each objective, in the order of SLO.
 	Met    []float64 `json:"met"`
 	Judged int       `json:"judged"` // number of requests judged
-	// Unmeasured is the number of successful requests that are not judged, because a latency with a limit was not seen.
+	// Unmeasured is the number of successful requests that are not judged: they missed no limit, and a latency with a
+	// limit was not seen.
 	Unmeasured int `json:"unmeasured"`
 	// Failed is the number of failed requests. They are included in Judged, and each counts as missing every objective.
 	Failed int      `json:"failed"`
@@ -213,11 +214,6 @@ func (s SLO) Meets(r *Record) bool {
 	return !slices.ContainsFunc(s, func(o Objective) bool { out, _ := o.judge(r); return out != met })
 }
 
-// measures reports whether all objectives of a successful request can be judged.
-func (s SLO) measures(r *Record) bool {
-	return !slices.ContainsFunc(s, func(o Objective) bool { out, _ := o.judge(r); return out == unmeasured })
-}
-
 // add counts a request that missed the objective. ns is its latency; 0: it has none.
 func (m *Missed) add(r *Record, ns int64) {
 	m.Requests++
@@ -255,21 +251,25 @@ func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) 
 			continue
 		}
 		g.Failed--
-		if !s.measures(r) {
+		fates := make([]fate, len(s))
+		for i, o := range s {
+			var ns int64
+			if fates[i], ns = o.judge(r); fates[i] == missed {
+				g.Missed[i].add(r, ns)
+			}
+		}
+		bad := slices.Contains(fates, missed)
+		if !bad && slices.Contains(fates, unmeasured) {
 			g.Judged--
 			g.Unmeasured++
 			continue
 		}
-		good := true
-		for i, o := range s {
-			if out, ns := o.judge(r); out == met {
+		for i := range fates {
+			if fates[i] == met {
 				g.Met[i]++
-			} else {
-				g.Missed[i].add(r, ns)
-				good = false
 			}
 		}
-		if good {
+		if !bad {
 			g.Good++
 			tokens += r.OutputLen
 		}

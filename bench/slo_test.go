@@ -94,3 +94,35 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+// TestMissedAndUnmeasured: a request that certainly missed one limit is judged, even if another latency was not seen.
+func TestMissedAndUnmeasured(t *testing.T) {
+	ms := int64(1e6)
+	late := func(i int) Record { // all tokens in one event after 10 s
+		return Record{Index: i, Sent: 0, First: 10_000 * ms, Last: 10_000 * ms, Done: 10_000 * ms, OutputLen: 20, OutputFrom: FromServer, Chunks: []Chunk{{At: 10_000 * ms, Tokens: 20, Text: true}}}
+	}
+	fine := func(i int) Record {
+		r := Record{Index: i, Sent: 0, First: 100 * ms, OutputLen: 20, OutputFrom: FromServer}
+		for k := range 20 {
+			r.Chunks = append(r.Chunks, Chunk{At: int64(100+10*k) * ms, Tokens: 1, Text: true})
+		}
+		r.Last, r.Done = 290*ms, 290*ms
+		return r
+	}
+	var records []Record
+	for i := range 1000 {
+		if i < 8 {
+			records = append(records, late(i))
+		} else {
+			records = append(records, fine(i))
+		}
+	}
+	slo, err := ParseSLO("ttft:500,tpot:15")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := Summarize(records, &Run{Duration: 10_000 * ms}, Options{SLO: slo}).Goodput
+	if g == nil || g.Judged != 1000 || g.Good != 992 || g.Unmeasured != 0 || g.Short(1) == "" {
+		t.Errorf("%+v", g)
+	}
+}

@@ -126,7 +126,7 @@ func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t
 	s.PeakRunning = peakOf(running(spans), t)
 	s.PeakOutputRate = peakRate(ok, from, to, t)
 	s.Firsts = firsts(ok, run, t)
-	s.Pace = pace(ok, len(records), run, t)
+	s.Pace = pace(records, ok, run, t)
 	s.Steady = steady(ok, t)
 	untouched = max(run.Duration-(to-from)+t.left(from, to), 0)
 	seconds := float64(untouched) / 1e9

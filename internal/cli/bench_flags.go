@@ -64,8 +64,6 @@ type datasetFlags struct {
 	LoRAName          []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters that requests ask for; give one or several names."`
 	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed" help:"How adapters are assigned: uniform (at random), distinct (a different one for each request) or skewed (Zipf)."`
 	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5" help:"With skewed: how many times as many requests an adapter has as the next; above 1."`
-
-	n int // number of requests, from NumPrompts or its default
 }
 
 // prompts returns the number of requests to prepare. due is the expected number of requests within the time limit of the
@@ -80,9 +78,9 @@ func (f *datasetFlags) prompts(due float64) int {
 	return 1000
 }
 
-func (f *datasetFlags) spec(backend string) workload.Spec {
+func (f *datasetFlags) spec(backend string, n int) workload.Spec {
 	return workload.Spec{
-		Dataset: f.DatasetName, Path: f.DatasetPath, Offset: f.DatasetOffset, N: f.n, Seed: f.Seed, Backend: backend,
+		Dataset: f.DatasetName, Path: f.DatasetPath, Offset: f.DatasetOffset, N: n, Seed: f.Seed, Backend: backend,
 		TokenIDs: f.TokenizePrompt, ChatTemplate: f.ApplyChatTemplate, Suffix: f.PromptSuffix,
 		FixedOutputLen: f.ShareGPTOutputLen, ContextLen: f.ShareGPTContextLen,
 		InputLen: f.RandomInputLen, OutputLen: f.RandomOutputLen, RangeRatio: f.RandomRangeRatio,
@@ -134,7 +132,7 @@ func (f *arrivalFlags) due() float64 {
 	return max(float64(f.RequestRate), f.RampFrom) * f.Duration.Seconds()
 }
 
-func (f *arrivalFlags) arrivals(d *datasetFlags) workload.Arrivals {
+func (f *arrivalFlags) arrivals(d *datasetFlags, n int) workload.Arrivals {
 	a := workload.Arrivals{Rate: float64(f.RequestRate), Process: workload.Process(f.Arrival), Burstiness: f.Burstiness, Slowdown: d.MooncakeSlowdown}
 	if f.Burstiness != 1 {
 		a.Process = workload.Gamma
@@ -145,7 +143,7 @@ func (f *arrivalFlags) arrivals(d *datasetFlags) workload.Arrivals {
 	if f.RampFrom > 0 {
 		a.Ramp = &workload.Ramp{From: f.RampFrom, To: float64(f.RequestRate), Exponential: f.RampExponential, Over: f.RampOver}
 		if f.RampOver == 0 {
-			a.Ramp.Requests = d.n
+			a.Ramp.Requests = n
 		}
 	}
 	return a

@@ -49,7 +49,7 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	b := &offline.Benchmark{
-		Model: c.ModelArgs, Backend: c.Backend, Spec: c.spec(""), SkipWarmup: c.SkipWarmup, IgnoreEOS: !c.NoIgnoreEOS, Sampling: sampling,
+		Model: c.ModelArgs, Backend: c.Backend, Spec: c.spec("", c.prompts(0)), SkipWarmup: c.SkipWarmup, IgnoreEOS: !c.NoIgnoreEOS, Sampling: sampling,
 		Logprob: c.ReturnLogprob, LogprobStart: c.LogprobStart, ProfileDir: dir, Activities: c.activities(), NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"), NoShapes: !inWindows("SGLANG_PROFILE_RECORD_SHAPES"),
 		Version: release(), Out: e.stdout, Say: e.Console,
 	}

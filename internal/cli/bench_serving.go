@@ -66,6 +66,7 @@ type benchServingCmd struct {
 
 	out         *experiment.Rows // file to which results are appended
 	percentiles []float64        // parsed from Percent
+	n           int              // number of requests, from NumPrompts or its default
 	must        float64          // required share of good requests, parsed from Fail
 }
 
@@ -313,7 +314,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 		rate = 0
 	}
 	x := &experiment.Serving{
-		Server: server, Tokenizer: c.Tokenizer, Spec: c.spec(c.Backend), Arrivals: c.arrivals(&c.datasetFlags), Load: opt,
+		Server: server, Tokenizer: c.Tokenizer, Spec: c.spec(c.Backend, c.n), Arrivals: c.arrivals(&c.datasetFlags, c.n), Load: opt,
 		Run: bench.Run{
 			Tool: "bench serving", Backend: c.Backend, Model: c.Model, URL: server.URL, Dataset: c.DatasetName, Tag: c.Tag, Seed: c.Seed,
 			Rate: rate, MaxConcurrency: c.MaxConcurrency, Args: c.args(),

@@ -118,7 +118,7 @@ func takeHabit(verb string, args []string) (as []string, taken int, err error) {
 		case !h.value && hasValue:
 			return nil, 0, usagef("%s takes no value", given)
 		case h.value && !hasValue:
-			if len(args) < 2 {
+			if len(args) < 2 || strings.HasPrefix(args[1], "--") {
 				return nil, 0, usagef("%s wants a value", given)
 			}
 			value, taken = args[1], 1

@@ -93,7 +93,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		asks = asks || flag != nil && (flag.Name == "help" || flag.Name == "help-all" || flag.Name == "version")
 		if flag != nil && flag.Tag != nil && flag.Tag.Get("bare") != "" {
 			// The value of this flag is optional.
-			if i+1 < len(args) && (isShare(args[i+1]) || strings.Contains(args[i+1], "://")) {
+			if i+1 < len(args) && (isShare(args[i+1]) || len(node.Positional) == 0 && !strings.HasPrefix(args[i+1], "-")) {
 				i++
 				a += "=" + args[i]
 			} else {

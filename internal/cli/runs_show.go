@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"encoding/json"
 	"io"
+	"os"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -71,6 +75,13 @@ func (c *runsShowCmd) page(e *env, run *runs.Run) error {
 		options.SLO = kept[n-1].Goodput.SLO
 	}
 	b := &report.Bench{Run: last.Run, Summary: bench.Summarize(last.Records, last.Run, options), Records: last.Records}
+	if b.Summary.Cache == nil && len(kept) > 0 && kept[len(kept)-1] != nil {
+		b.Summary.Cache = kept[len(kept)-1].Cache // from the metrics of the server
+	}
+	var used struct{ Usage []gpus.Usage }
+	if text, err := os.ReadFile(run.Path(experiment.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
+		b.GPUs = gpus.Lines(used.Usage, b.Summary.OutputTokens)
+	}
 	write := func(w io.Writer) error { return report.BenchHTML(w, b) }
 	if out == "-" {
 		return write(e.data())

@@ -125,6 +125,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
+// name returns the name of the GPU.
+func (u *Usage) name() string { return strings.TrimSpace(fmt.Sprintf("%s GPU %d", u.Host, u.GPU)) }
+
 // String describes a usage in one line, without the GPU.
 func (u *Usage) String() string {
 	var parts []string
@@ -159,11 +162,7 @@ func Lines(all []Usage, tokens int) (lines []string) {
 	energy, known := 0.0, true
 	for i := range all {
 		u := &all[i]
-		name := fmt.Sprintf("GPU %d", u.GPU)
-		if u.Host != "" {
-			name = u.Host + " " + name
-		}
-		lines = append(lines, name+": "+u.String())
+		lines = append(lines, u.name()+": "+u.String())
 		energy += u.Energy
 		known = known && u.Energy >= 0
 	}
@@ -200,7 +199,7 @@ func slower(all []Usage) string {
 		if u.SM <= 0 || u.SM >= slowClock*typical {
 			continue
 		}
-		text := fmt.Sprintf("GPU %d (%s MHz)", u.GPU, metric.Count(int64(u.SM)))
+		text := fmt.Sprintf("%s (%s MHz)", u.name(), metric.Count(int64(u.SM)))
 		for _, r := range reasons {
 			if share := u.Reasons[r.name]; share > 0 {
 				text += fmt.Sprintf(", %s in %.0f %%", r.name, 100*share)

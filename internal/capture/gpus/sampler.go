@@ -62,13 +62,15 @@ func (s *Sampler) begin(ctx context.Context, source string) (first chan struct{}
 	done := sync.OnceFunc(func() { close(first) })
 	read := func() error { return s.smi(ctx, done) }
 	if source != Local {
+		if !strings.Contains(source, "://") {
+			source = "http://" + source
+		}
 		u, err := url.Parse(source)
-		if err != nil || u.Host == "" {
+		if err != nil || u.Port() == "" && u.Path == "" {
 			return nil, fmt.Errorf("%s: give %s, or the URL of a DCGM exporter's metrics, such as http://HOST:9400/metrics", source, Local)
 		}
-		path := u.EscapedPath()
-		u.Path = ""
-		server, err := client.New(u.String(), nil)
+		path := cmp.Or(u.EscapedPath(), "/metrics")
+		server, err := client.New(u.Scheme+"://"+u.Host, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -92,6 +94,12 @@ func (s *Sampler) End() ([]State, error) {
 	s.stop()
 	s.wg.Wait()
 	return s.states, s.err
+}
+
+func (s *Sampler) empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.states) == 0
 }
 
 // mostStates is the number of samples above which every second sample of each GPU is dropped.
@@ -179,19 +187,23 @@ func line(text string, at int64) (State, bool) {
 func (s *Sampler) dcgm(ctx context.Context, server *client.Server, path string, first func()) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for {
+	const patience = 5 // failures in sequence at which sampling ends
+	for failed := 0; ; {
 		limited, end := context.WithTimeout(ctx, 5*time.Second)
 		text, err := server.Text(limited, http.MethodGet, path)
 		end()
-		if err != nil {
+		if failed++; err != nil && (failed == patience || s.empty()) {
 			return err
 		}
 		states := exported(text, time.Now().UnixNano())
-		if len(states) == 0 {
+		if err == nil && len(states) == 0 {
 			return errors.New("these are no metrics of a DCGM exporter: they have no DCGM_FI_DEV_SM_CLOCK")
 		}
-		s.add(states...)
-		first()
+		if err == nil {
+			failed = 0
+			s.add(states...)
+			first()
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

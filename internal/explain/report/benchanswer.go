@@ -49,6 +49,10 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 		if pace.Verdict == bench.KeepsUp {
 			break
 		}
+		if pace.Verdict == bench.ClientLimit {
+			do("raise --max-concurrency, or lower --request-rate")
+			break
+		}
 		do("find the highest rate that holds: the same command with --flush-cache --find-max-rate --slo ttft:MS; for more, add a replica or, where memory allows, enlarge the batch (--max-running-requests, --mem-fraction-static)")
 	case atOnce:
 		say("all %s were sent at once, so later first tokens waited for earlier requests", plural(s.Requests, "request"))
@@ -123,6 +127,9 @@ func keeping(r *bench.Run, p *bench.Pace) string {
 	switch p.Verdict {
 	case bench.Overload:
 		return fmt.Sprintf("the server does not keep up with %s: while requests queue, it completes about %s/s; %s", asked(r), three(p.Sustained), grew)
+	case bench.ClientLimit:
+		return fmt.Sprintf("requests could not be sent at %s: the limit of %s in flight (--max-concurrency) holds them back, and %s/s complete; whether the server could do more is not known",
+			asked(r), plural(r.MaxConcurrency, "request"), three(p.Sustained))
 	case bench.AtLimit:
 		return fmt.Sprintf("the server is at its limit with %s: it completes about %s/s; %s", asked(r), three(p.Sustained), grew)
 	}
@@ -191,10 +198,10 @@ func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	switch with := standing(f); {
 	case len(with) > 0:
 		text += ", " + strings.Join(with, " and ")
-	case f.Event >= early*float64(f.TTFT):
+	case f.EventOf >= early:
 		text += ", with prompts and a queue like the others'"
 	}
-	if f.Event < early*float64(f.TTFT) {
+	if f.EventOf < early {
 		text += fmt.Sprintf("; their first token came after %s (median), but had no text until later decode steps", metric.Duration(f.Event))
 	}
 	return text

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -253,7 +254,7 @@ func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
 		}
 		opt := s.Load
 		opt.Live, opt.Schedule, opt.KeepText, opt.Retokenize = nil, nil, false, nil
-		opt.RequestID = nil
+		opt.RequestID, opt.For, opt.Grace = nil, 0, nil
 		s.Log(fmt.Sprintf("Warming up with %d request(s)…", s.Warmup))
 		res, err := load.Run(ctx, reqs, opt)
 		if err != nil {
@@ -311,6 +312,10 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if id := opt.RequestID; id != nil && n > 0 {
 		opt.RequestID = func(i, turn int) string { return fmt.Sprintf("%s-run%d", id(i, turn), n+1) }
 	}
+	sampled, err := s.sampleGPUs(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var win *window
 	if s.Profile != nil && n == 0 {
 		if s.Follow {
@@ -319,19 +324,15 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		if s.Repeat > 1 {
 			s.Log("The first run is profiled, which slows it down: consider it separately")
 		}
-		var err error
 		if line := young(ctx, s.Server, s.Warmup); line != "" {
 			s.Warn(line)
 		}
 		if win, err = s.Profile.prepare(ctx, newLevel(plan, times, s, opt.Live), s.Log); err != nil {
+			sampled()
 			return nil, err
 		}
 	}
 	done := func() {}
-	sampled, err := s.sampleGPUs(ctx)
-	if err != nil {
-		return nil, err
-	}
 	scraped := scrape(ctx, s.Server, s.Show != nil && s.Follow)
 	if s.Show != nil {
 		done = s.Show(s.shown(plan, times, opt.Live, scraped))
@@ -382,7 +383,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	return &Measured{
 		Run: &run, Records: res.Records, Server: samples, Summary: summary,
-		GPUs: gpus.Summarize(states, run.StartWall, run.StartWall+run.Duration), states: states,
+		GPUs: gpus.Summarize(states, run.StartWall+firstSent(res.Records), run.StartWall+firstSent(res.Records)+run.Duration), states: states,
 	}, nil
 }
 
@@ -402,6 +403,20 @@ func (s *Serving) sampleGPUs(ctx context.Context) (end func() []gpus.State, err 
 		}
 		return states
 	}, nil
+}
+
+// firstSent returns the earliest time at which a request was sent, or 0.
+func firstSent(records []bench.Record) int64 {
+	first := int64(math.MaxInt64)
+	for i := range records {
+		if at := records[i].Sent; at != bench.Never {
+			first = min(first, at)
+		}
+	}
+	if first == math.MaxInt64 {
+		return 0
+	}
+	return first
 }
 
 // requestsOf returns the number of requests in a plan, with all rounds of conversations.

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,13 +33,7 @@ func (f *flight) land(err error) {
 	}
 	switch f.kill.Load() {
 	case killedUser:
-		if r.Sent == bench.Never {
-			f.fail(f.run.unsent())
-		} else if errors.Is(f.run.flying.Err(), context.Canceled) {
-			f.fail(bench.Interrupted, interrupted)
-		} else {
-			f.fail(bench.Interrupted, "still in progress when the grace period after the load was over")
-		}
+		f.fail(f.run.cut(r.Sent != bench.Never))
 	case killedTotal:
 		f.fail(bench.Timeout, fmt.Sprintf("not finished within %v", f.run.opt.Timeout))
 	case killedIdle:

@@ -2,7 +2,6 @@ package load
 
 import (
 	"bytes"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -170,12 +169,7 @@ func (f *flight) packed(b []byte, at int64) {
 	if f.zip == nil {
 		f.zip = newUnzip()
 	}
-	err := f.zip.feed(b, func(piece []byte) { f.content(piece, at) })
-	switch {
-	case err == nil:
-	case err == io.EOF: // more data would be an error
-		f.unpacked()
-	default:
+	if err := f.zip.feed(b, func(piece []byte) { f.content(piece, at) }); err != nil {
 		f.fail(bench.Malformed, "the body is not valid gzip: "+err.Error())
 	}
 }
@@ -213,7 +207,7 @@ func (f *flight) content(b []byte, at int64) {
 			if len(data) > 0 && !f.done {
 				f.last.Store(f.user) // comments and data after [DONE] do not count as activity
 			}
-			if f.find.fault {
+			if f.find.fault && !f.done {
 				f.fail(bench.ServerError, wire.Reason(data))
 				return
 			}

@@ -61,7 +61,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	for range cap(r.gate) {
 		r.gate <- 0
 	}
-	var end context.CancelFunc
+	caller, end := ctx, context.CancelFunc(nil)
 	r.flying, r.sending, end = r.limits(ctx)
 	defer end()
 	ctx = r.flying
@@ -88,7 +88,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	res.Duration = max(last-first, 0)
 	res.Health = r.health.report(r, after.since(before))
-	err := r.texts(ctx)
+	err := r.texts(caller)
 	res.Records = slices.DeleteFunc(r.records, func(rec bench.Record) bool { return rec.Failure == outOfTime })
 	bench.MarkHeld(res.Records)
 	return res, err
@@ -121,6 +121,17 @@ func (r *run) limits(ctx context.Context) (flying, sending context.Context, end 
 	}
 	sending, stop := context.WithTimeout(ctx, r.opt.For)
 	return ctx, sending, func() { stop(); free() }
+}
+
+// cut returns the outcome of a request that is ended while it is in flight. sent means that all of it was sent.
+func (r *run) cut(sent bool) (bench.Failure, string) {
+	switch {
+	case !errors.Is(r.flying.Err(), context.Canceled):
+		return bench.Interrupted, "still in progress when the grace period after the load was over"
+	case sent:
+		return bench.Interrupted, interrupted
+	}
+	return bench.NotSent, neverSent
 }
 
 // unsent returns the outcome of requests that are not sent because sending has ended.
@@ -260,7 +271,7 @@ func (f *flight) round(ctx context.Context) {
 		if err != nil {
 			f.rec.Done = r.clock.now()
 			if ctx.Err() != nil {
-				f.fail(r.unsent())
+				f.fail(r.cut(false))
 			} else {
 				f.fail(dialFailure(err), err.Error())
 			}

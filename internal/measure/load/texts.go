@@ -26,7 +26,7 @@ func (f *flight) split() {
 	var out []piece
 	from := 0
 	for i, end := range f.ends {
-		if r.Chunks[i].Tokens >= 0 {
+		if r.Chunks[i].Tokens >= 0 || r.Chunks[i].Text && end == from { // the text of a tool call is not kept
 			return
 		}
 		out = append(out, piece{jsonscan.Unquote(f.text[from:end]), &r.Chunks[i].Tokens})

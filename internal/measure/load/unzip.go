@@ -11,7 +11,8 @@ type unzip struct {
 	in   chan []byte // compressed pieces
 	out  chan []byte // decompressed pieces; nil: more input is needed
 	rest []byte
-	err  error // valid after out is closed
+	done bool  // out is closed
+	err  error // valid if done; nil: the compressed data are complete
 }
 
 func newUnzip() *unzip {
@@ -19,6 +20,9 @@ func newUnzip() *unzip {
 	go func() {
 		defer close(u.out)
 		z, err := gzip.NewReader(u)
+		if err == nil {
+			z.Multistream(false) // whatever follows is ignored
+		}
 		for err == nil {
 			piece := make([]byte, 16<<10)
 			var n int
@@ -26,7 +30,9 @@ func newUnzip() *unzip {
 				u.out <- piece[:n]
 			}
 		}
-		u.err = err
+		if err != io.EOF {
+			u.err = err
+		}
 	}()
 	<-u.out // the first request for input
 	return u
@@ -47,9 +53,11 @@ func (u *unzip) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// feed decompresses b and calls each for the pieces of the result. It returns io.EOF after the end of the compressed
-// data.
+// feed decompresses b and calls each for the pieces of the result. It ignores all bytes after the compressed data.
 func (u *unzip) feed(b []byte, each func([]byte)) error {
+	if u.done {
+		return u.err
+	}
 	u.in <- b
 	for piece := range u.out {
 		if piece == nil {
@@ -57,6 +65,7 @@ func (u *unzip) feed(b []byte, each func([]byte)) error {
 		}
 		each(piece)
 	}
+	u.done = true
 	return u.err
 }
 
