@@ -14,9 +14,9 @@
 #
 # With -power it builds windows of at least -steps steps from the steps of real captures, with and without a rank that
 # is delayed in each step, starting with one of the first, by its host, its device, more work or its links. A delay is
-# found if the first finding that is not "info" has at least medium severity and names the rank and the cause. The last
-# columns compare the predicted step without the cause with the step of the same window without the delay. -v shows the
-# findings in windows in which the delay is not found.
+# found if the first finding that is not "info" has at least medium severity and names the rank and the cause; it is named
+# if any finding names both. The last columns compare the predicted step without the cause with the step of the same
+# window without the delay. -v shows the findings in windows in which the delay is not found.
 #
 # docs/metrics.md has the printed tables.
 set -eu

@@ -77,6 +77,7 @@ func computing(m *retime.Model, rank, step int) (out []*retime.Op) {
 // verdict is the verdict of an analysis on a window with a delayed rank.
 type verdict struct {
 	said  string // "" if the first finding that is not "info" is right; otherwise what is said instead
+	named bool   // whether any finding names the rank and the cause
 	known bool   // whether this finding has a worth
 	off   float64
 }
@@ -86,7 +87,7 @@ type verdict struct {
 // predicted step without the cause differs from the step of the same window without the delay.
 func showPower(windows, steps int, sizes []float64, only string, seed uint64) error {
 	w := &rows{}
-	w.row("base", "ranks", "steps", "cause", "size", "windows", "found (95 %)", "otherwise", "worth off, median", "p90")
+	w.row("base", "ranks", "steps", "cause", "size", "windows", "found (95 %)", "named (95 %)", "otherwise", "worth off, median", "p90")
 	for _, s := range there(bases, only) {
 		ts, err := s.read()
 		if err != nil {
@@ -143,18 +144,21 @@ func (b *base) show(w *rows, windows int, sizes []float64, seed uint64) error {
 			said = append(said, f.Severity+" "+f.Cause)
 		}
 	}
-	row := func(cause, size, share string, said []string, off ...string) {
-		cells := []string{b.name, fmt.Sprint(len(b.long)), fmt.Sprint(steps), cause, size, fmt.Sprint(windows), share, counted(said)}
+	row := func(cause, size, share, named string, said []string, off ...string) {
+		cells := []string{b.name, fmt.Sprint(len(b.long)), fmt.Sprint(steps), cause, size, fmt.Sprint(windows), share, named, counted(said)}
 		w.row(append(cells, off...)...)
 	}
-	row("none", "", "blamed in "+wilson(blamed, windows), said, "", "")
+	row("none", "", "blamed in "+wilson(blamed, windows), "", said, "", "")
 	for _, c := range causes {
 		for _, size := range sizes {
-			found, said, off := 0, []string(nil), []float64(nil)
+			found, named, said, off := 0, 0, []string(nil), []float64(nil)
 			for n := range windows {
 				v, err := b.try(seed, uint64(n), size, c.name, healthy[n])
 				if err != nil {
 					return err
+				}
+				if v.named {
+					named++
 				}
 				if v.known {
 					off = append(off, v.off)
@@ -170,7 +174,7 @@ func (b *base) show(w *rows, windows int, sizes []float64, seed uint64) error {
 			if len(off) > 0 {
 				half, most = percent(metric.Quantile(off, 0.5)), percent(metric.Quantile(off, 0.9))
 			}
-			row(c.name, percent(size), wilson(found, windows), said, half, most)
+			row(c.name, percent(size), wilson(found, windows), wilson(named, windows), said, half, most)
 		}
 	}
 	return nil
@@ -186,6 +190,9 @@ func (b *base) try(seed, n uint64, size float64, cause string, healthy *result.R
 	if err != nil {
 		return v, err
 	}
+	v.named = slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+		return blames(&f) && f.Cause == cause && slices.Equal(f.Ranks, []int{rank})
+	})
 	f := first(r)
 	switch {
 	case f == nil || !blames(f) && f.Kind != result.Straggler:
