@@ -147,7 +147,7 @@ func (r *Rows) of(e *chromejson.Event) *row {
 	at := &row{index: int32(len(r.rows)), pid: string(pid), key: string(r.key)}
 	if len(r.rows) < 4096 { // a broken file may have any number of rows
 		r.rows[string(r.key)] = at
-		if label, _, ok := bytes.Cut(pid, []byte("] ")); ok && label[0] == '[' {
+		if label, _, ok := bytes.Cut(pid, []byte("] ")); ok && bytes.HasPrefix(label, []byte("[")) {
 			part, known := r.parts[string(label)]
 			if !known {
 				part = int32(len(r.parts)) + 1

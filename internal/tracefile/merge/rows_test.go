@@ -1,10 +1,12 @@
 package merge
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -76,4 +78,36 @@ func TestImpossible(t *testing.T) {
 			t.Errorf("%s: the metadata lack the note: %s", c.name, self)
 		}
 	}
+}
+
+// FuzzRows: no text of a trace makes the check of its rows panic, or count more violations than events.
+func FuzzRows(f *testing.F) {
+	event := func(cat, pid string, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": %q, "name": "k", "pid": %q, "tid": 7, "ts": %d, "dur": 5, "args": {"correlation": %d}}`, cat, pid, 10*id, id)
+	}
+	for _, pid := range []string{"0", "", "] x", "] ", "[TP00] 0", "[] 0", "["} {
+		f.Add([]byte(traceOf("", event("cuda_runtime", pid, 1), event("kernel", pid, 1), event("gpu_memcpy", pid, 0), event("kernel", pid, -2))))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := chromejson.NewScanner(bytes.NewReader(text))
+		defer s.Close()
+		rows := Rows{Most: 8}
+		for {
+			kind, err := s.Next()
+			if err != nil {
+				break
+			}
+			e := &s.Event
+			start, _ := chromejson.ParseMicros(e.Text(e.TS))
+			dur, _ := chromejson.ParseMicros(e.Text(e.Dur))
+			if kind == chromejson.EventToken && e.Ph == 'X' && !trace.Away(start, 0) && dur < trace.Longest && dur > -trace.Longest {
+				rows.Event(e, start, start+dur)
+			}
+		}
+		for _, n := range rows.End("") {
+			if n.Kind != trace.NoteUnpaired && n.Count > s.Stats.Events {
+				t.Errorf("%d of %v in %d events", n.Count, n, s.Stats.Events)
+			}
+		}
+	})
 }
