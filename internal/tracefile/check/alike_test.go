@@ -152,6 +152,9 @@ func TestAlikeSmall(t *testing.T) {
 		want   trace.NoteKind
 	}{
 		{"a pid with the end of a label", []string{strings.Replace(work("a", 2_000, 5, 1), `"pid": 0`, `"pid": "] x"`, 1)}, trace.NoNote},
+		{"a kernel of a graph is recorded twice", []string{work("a", 2_000, 1, 5), work("a", 2_000, 1, 5), work("b", 2_003, 1, 5)}, trace.NoteTwice},
+		{"kernels of a graph with equal times in µs", []string{work("a", 2_000, 1, 5), work("b", 2_000, 1, 5)}, trace.NoNote},
+		{"kernels of a graph with durations of 0 µs", []string{work("a", 2_000, 0, 5), work("a", 2_000, 0, 5)}, trace.NoNote},
 	} {
 		checked, merged, reads := counts(t, windowOf(t, c.events))
 		for kind, of := range oddKinds {

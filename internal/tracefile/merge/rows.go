@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"cmp"
+	"hash/maphash"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -161,8 +162,8 @@ func (r *Rows) of(e *chromejson.Event) *row {
 
 // op keeps a GPU op. The ops of one launch on one row, such as the kernels of a graph, are kept as one.
 func (r *Rows) op(e *chromejson.Event, at *row, id, start, end int64) {
-	if len(r.seen) <= hashes*r.most() {
-		r.seen = append(double(r.seen), hash(uint64(start), uint64(end), uint64(id), uint64(at.index)))
+	if len(r.seen) <= hashes*r.most() && end > start {
+		r.seen = append(double(r.seen), hash(maphash.Bytes(nameSeed, e.Text(e.Name)), uint64(start), uint64(end), uint64(id), uint64(at.index)))
 	}
 	if at.op > 0 && r.ops[at.op-1].id == id {
 		last := &r.ops[at.op-1]
@@ -185,6 +186,8 @@ func double[T any](list []T) []T {
 	}
 	return list
 }
+
+var nameSeed = maphash.MakeSeed()
 
 func hash(values ...uint64) (h uint64) {
 	for _, v := range values {

@@ -72,15 +72,16 @@ func checkInvariants(t *trace.Trace, found trace.Tally, lost bool) {
 
 var setBack = trace.Oddity{Kind: trace.NoteSetBack}
 
-// dropTwins drops and counts the GPU ops that repeat the previous op of their track.
+// dropTwins drops and counts the GPU ops that repeat the previous op of their track. Times in whole µs may be equal, and
+// such durations 0, so it compares names too and keeps ops without a duration.
 func dropTwins(t *trace.Trace, odd trace.Tally) {
 	last := make([]trace.Span, len(t.Tracks))
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool {
-		if !s.Cat.OnGPU() || s.Corr <= 0 {
+		if !s.Cat.OnGPU() || s.Corr <= 0 || s.Dur == 0 {
 			return false
 		}
 		was := &last[s.Track]
-		if was.Corr == s.Corr && was.Start == s.Start && was.Dur == s.Dur {
+		if was.Corr == s.Corr && was.Start == s.Start && was.Dur == s.Dur && was.Name == s.Name {
 			odd.Add(trace.NoteTwice, 1)
 			return true
 		}
