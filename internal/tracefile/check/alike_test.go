@@ -146,6 +146,9 @@ func TestAlikeSmall(t *testing.T) {
 	work := func(name string, at, dur, id int) string {
 		return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": %q, "pid": 0, "tid": 7, "ts": %d, "dur": %d, "args": {"correlation": %d}}`, name, at, dur, id)
 	}
+	call := func(name string, at, dur, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "cuda_runtime", "name": %q, "pid": 9, "tid": 1, "ts": %d, "dur": %d, "args": {"correlation": %d}}`, name, at, dur, id)
+	}
 	for _, c := range []struct {
 		name   string
 		events []string
@@ -155,6 +158,10 @@ func TestAlikeSmall(t *testing.T) {
 		{"a kernel of a graph is recorded twice", []string{work("a", 2_000, 1, 5), work("a", 2_000, 1, 5), work("b", 2_003, 1, 5)}, trace.NoteTwice},
 		{"kernels of a graph with equal times in µs", []string{work("a", 2_000, 1, 5), work("b", 2_000, 1, 5)}, trace.NoNote},
 		{"kernels of a graph with durations of 0 µs", []string{work("a", 2_000, 0, 5), work("a", 2_000, 0, 5)}, trace.NoNote},
+		{"an op without a correlation id runs on", []string{
+			call("cudaLaunchKernel", 1_900, 5, 1), call("cudaDeviceSynchronize", 1_990, 130, 2), work("a", 2_000, 100, 1),
+			work("b", 2_400, 6_000, 0), work("c", 2_500, 10, 3), call("cudaLaunchKernel", 2_450, 5, 3),
+		}, trace.NoteRunsOn},
 	} {
 		checked, merged, reads := counts(t, windowOf(t, c.events))
 		for kind, of := range oddKinds {

@@ -42,7 +42,7 @@ type row struct {
 	index, part int32
 	pid, key    string
 	work        int // number of GPU ops
-	op          int // index of the row's latest op + 1
+	op          int // index of the row's latest op + 1; 0: the op is not kept
 	calls       []apiCall
 }
 
@@ -97,6 +97,8 @@ func (r *Rows) event(e *chromejson.Event, start, end int64) trace.NoteKind {
 		}
 		if id > 0 {
 			r.op(e, at, id, start, end)
+		} else {
+			at.op = 0
 		}
 		return r.note(kind)
 	case "cuda_runtime", "cuda_driver", "hip_runtime":
