@@ -61,11 +61,12 @@ type Row struct {
 }
 
 // Op adds a GPU op, and returns its violation: NoteSetBack, NoteRunsOn if the previous op ends after it ends, or NoNote.
+// The ops of one launch may be in order of their ends: the branches of a graph may share a stream.
 func (r *Row) Op(start, end, id int64) NoteKind {
 	was := *r
 	*r = Row{known: true, start: start, end: end, id: id}
 	switch {
-	case was.before(start, id):
+	case was.before(start, id) && (id > was.id || end < was.end-SetBackLeast):
 		return NoteSetBack
 	case was.known && start >= was.start && was.end > end+RunsOnLeast:
 		return NoteRunsOn

@@ -162,6 +162,11 @@ func TestAlikeSmall(t *testing.T) {
 			call("cudaLaunchKernel", 1_900, 5, 1), call("cudaDeviceSynchronize", 1_990, 130, 2), work("a", 2_000, 100, 1),
 			work("b", 2_400, 6_000, 0), work("c", 2_500, 10, 3), call("cudaLaunchKernel", 2_450, 5, 3),
 		}, trace.NoteRunsOn},
+		{"branches of a graph, in order of completion", []string{
+			call("cudaGraphLaunch", 1_000, 10, 5), work("short", 2_200, 10, 5), work("long", 2_000, 500, 5),
+			work("short", 3_200, 10, 5), work("long", 3_000, 500, 5),
+		}, trace.NoNote},
+		{"the clock is set back between launches", []string{work("a", 2_200, 10, 5), work("b", 2_000, 100, 6)}, trace.NoteSetBack},
 	} {
 		checked, merged, reads := counts(t, windowOf(t, c.events))
 		for kind, of := range oddKinds {
