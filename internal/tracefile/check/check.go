@@ -215,7 +215,7 @@ func (r *Report) work(window set.Set) {
 	var ranks []set.Work
 	for i, f := range r.Files {
 		r.Notes = append(r.Notes, f.notes...)
-		ranks = append(ranks, set.Work{Path: f.Path, Rank: window.Files[i].Name.Rank, GPU: f.gpu || f.Problem != nil})
+		ranks = append(ranks, set.Work{Path: f.Path, Rank: window.Files[i].Name.Rank, Stage: f.Stage, GPU: f.gpu || f.Problem != nil})
 		if f.devices > 1 {
 			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteDevices, Source: f.Path, Count: f.devices})
 			r.Files[i].state, r.Files[i].Complete = fmt.Sprintf("work of %d GPUs", f.devices), false
