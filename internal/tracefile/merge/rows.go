@@ -26,9 +26,11 @@ type Rows struct {
 	setBack   bool
 	kinds     map[string]trace.Call // by name
 	seen      []uint64              // hashes of the ops, to find repeated ones
+	many      bool                  // whether there are more ops than that
 }
 
 const (
+	mostSeen = 2 << 20 // limits the memory for hashes of ops to 16 MB a file
 	mostKept = 1 << 15 // limits the memory of a merge, which reads several files at a time, to 4 MB a file
 	hashes   = 4       // number of ops per launch up to which repeated ops are found
 	calls    = 2       // number of API calls per launch
@@ -122,6 +124,8 @@ func (r *Rows) note(kind trace.NoteKind) trace.NoteKind {
 
 func (r *Rows) most() int { return cmp.Or(r.Most, mostKept) }
 
+func (r *Rows) mostSeen() int { return min(hashes*r.most(), mostSeen) }
+
 func (r *Rows) kind(name []byte) trace.Call {
 	kind, ok := r.kinds[string(name)]
 	if !ok {
@@ -164,7 +168,9 @@ func (r *Rows) of(e *chromejson.Event) *row {
 
 // op keeps a GPU op. The ops of one launch on one row, such as the kernels of a graph, are kept as one.
 func (r *Rows) op(e *chromejson.Event, at *row, id, start, end int64) {
-	if len(r.seen) <= hashes*r.most() && end > start {
+	if r.many = r.many || len(r.seen) >= r.mostSeen(); r.many {
+		r.seen = nil
+	} else if end > start {
 		r.seen = append(double(r.seen), hash(maphash.Bytes(nameSeed, e.Text(e.Name)), uint64(start), uint64(end), uint64(id), uint64(at.index)))
 	}
 	if at.op > 0 && r.ops[at.op-1].id == id {
@@ -239,10 +245,11 @@ func (r *Rows) End(source string) (notes []trace.Note) {
 	if n := r.devices(); n > 1 {
 		add(trace.NoteDevices, n, 0)
 	}
-	if len(r.seen) <= hashes*r.most() {
-		slices.Sort(r.seen)
-		add(trace.NoteTwice, int64(len(r.seen)-len(slices.Compact(r.seen))), 0)
+	if r.many {
+		add(trace.NoteTwiceUnknown, int64(r.mostSeen()), 0)
 	}
+	slices.Sort(r.seen)
+	add(trace.NoteTwice, int64(len(r.seen)-len(slices.Compact(r.seen))), 0)
 	if len(r.ops) > r.most() || r.calls > calls*r.most() {
 		add(trace.NoteUnpaired, int64(r.most()), 0)
 		return notes

@@ -105,9 +105,38 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 		for _, n := range rows.End("") {
-			if n.Kind != trace.NoteUnpaired && n.Count > s.Stats.Events {
+			if n.Kind != trace.NoteUnpaired && n.Kind != trace.NoteTwiceUnknown && n.Count > s.Stats.Events {
 				t.Errorf("%d of %v in %d events", n.Count, n, s.Stats.Events)
 			}
 		}
 	})
+}
+
+// TestManyOps: above the limit, Rows keeps no op to find repeated ones, and says so.
+func TestManyOps(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		ops, most int
+		want      trace.NoteKind
+		n         int64
+	}{
+		{"as many as the limit", 4 * hashes, 4, trace.NoteTwice, 1},
+		{"one more", 4*hashes + 1, 4, trace.NoteTwiceUnknown, 4 * hashes},
+		{"above the limit of memory", mostSeen + 1, mostSeen, trace.NoteTwiceUnknown, mostSeen},
+	} {
+		s := chromejson.NewScanner(strings.NewReader(traceOf("", `{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {"correlation": 1}}`)))
+		if kind, err := s.Next(); err != nil || kind != chromejson.EventToken {
+			t.Fatal(kind, err)
+		}
+		rows := Rows{Most: c.most}
+		for i := range c.ops {
+			start := int64(10 * max(i, 1)) // the first two are equal
+			rows.Event(&s.Event, start, start+5)
+		}
+		s.Close()
+		notes := rows.End("")
+		if len(notes) != 1 || notes[0].Kind != c.want || notes[0].Count != c.n || cap(rows.seen) > mostSeen+256 {
+			t.Errorf("%s: %v and %d hashes, want %d of kind %d", c.name, notes, cap(rows.seen), c.n, c.want)
+		}
+	}
 }
