@@ -14,7 +14,7 @@ package trace
 //   - A GPU op ends before the synchronisation that waited for it ends [NoteLateOps].
 //   - A GPU op begins after its launch begins [NoteBeforeLaunch].
 //   - Each launch has a GPU op, except a launch that is recorded into a CUDA graph during graph capture [NoteLostOps].
-//   - No two GPU ops of a stream have the same start, duration and correlation id [NoteTwice].
+//   - No two GPU ops of a stream that last above 0 ns have the same name, start, duration and correlation id [NoteTwice].
 //
 // The readers find ops that run on, and clocks set back, in the order of the file: see [Row]. Where the clock was set
 // back, ops are not compared with synchronisations.
@@ -61,11 +61,12 @@ type Row struct {
 }
 
 // Op adds a GPU op, and returns its violation: NoteSetBack, NoteRunsOn if the previous op ends after it ends, or NoNote.
+// The ops of one launch may be in order of their ends: the branches of a graph may share a stream.
 func (r *Row) Op(start, end, id int64) NoteKind {
 	was := *r
 	*r = Row{known: true, start: start, end: end, id: id}
 	switch {
-	case was.before(start, id):
+	case was.before(start, id) && (id > was.id || end < was.end-SetBackLeast):
 		return NoteSetBack
 	case was.known && start >= was.start && was.end > end+RunsOnLeast:
 		return NoteRunsOn

@@ -109,9 +109,10 @@ const (
 	NoteLateOps // Count GPU ops that end after the synchronisation that waited for them
 	NoteLostOps // Count launches out of Lost have no GPU op
 	NoteBeforeLaunch
-	NoteTwice    // Count GPU ops are recorded more than once
-	NoteUnpaired // more than Count launches
-	NoteDevices  // one file has kernels of Count GPUs
+	NoteTwice        // Count GPU ops are recorded more than once
+	NoteUnpaired     // more than Count launches
+	NoteTwiceUnknown // more than Count GPU ops
+	NoteDevices      // one file has kernels of Count GPUs
 
 	// Names: the stage in the file's name, and the file's steps of the other stage
 	NoteStageName
@@ -209,6 +210,7 @@ var noteKinds = [numNoteKinds]struct {
 	NoteBeforeLaunch: {Loss, "launches whose GPU work begins before them: the clocks of host and GPU disagree, and waits and idle times are wrong", nil},
 	NoteTwice:        {Loss, "repeated records of GPU ops: each op counts once", nil},
 	NoteUnpaired:     {Info, "more than %d launches or copies: not compared with their GPU work", Note.count},
+	NoteTwiceUnknown: {Info, "more than %d GPU ops: repeated records not looked for", Note.count},
 	NoteDevices:      {Loss, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
 	NoteUneven:       {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 
@@ -253,7 +255,7 @@ func (n Note) Text() string {
 // SaysCount reports whether the text contains the count.
 func (n Note) SaysCount() bool {
 	switch n.Kind {
-	case NoteTogether, NoteOtherRank, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps, NoteNsysLost, NoteUnpaired:
+	case NoteTogether, NoteOtherRank, NoteClamped, NoteBases, NoteMoreSame, NoteDevices, NoteLostOps, NoteNsysLost, NoteUnpaired, NoteTwiceUnknown:
 		return true
 	}
 	return false

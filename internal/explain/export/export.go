@@ -216,7 +216,7 @@ func run(ctx context.Context, window set.Set, s sink, f Format, opt Options) (*R
 			}
 			res.Spans += int64(len(t.Spans))
 			res.Ranks = append(res.Ranks, r.result())
-			work = append(work, set.Work{Path: strconv.Itoa(len(work)), Rank: t.Source.Rank, GPU: slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() })})
+			work = append(work, set.Work{Path: strconv.Itoa(len(work)), Rank: t.Source.Rank, Stage: t.Source.Stage, GPU: slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() })})
 		}
 	}
 	if len(res.Ranks) == 0 {

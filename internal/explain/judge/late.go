@@ -293,7 +293,8 @@ func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 }
 
 // meanWait returns the average wait of the domain's other ranks in a collective, in ns. Late ranks, and ranks that do
-// not take part, count as not waiting. Ranks that lost work of the step do not count. If most ranks are late, the average is over the early ranks.
+// not take part, count as not waiting. Ranks that lost work of the step do not count. If most ranks are late, the
+// average is over the early ranks.
 func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 	var sum int64
 	for _, p := range m.At {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
@@ -137,6 +139,56 @@ func TestAlike(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAlikeSmall: in small files too, the check, the merge and the readers count the same violations.
+func TestAlikeSmall(t *testing.T) {
+	work := func(name string, at, dur, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": %q, "pid": 0, "tid": 7, "ts": %d, "dur": %d, "args": {"correlation": %d}}`, name, at, dur, id)
+	}
+	call := func(name string, at, dur, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "cuda_runtime", "name": %q, "pid": 9, "tid": 1, "ts": %d, "dur": %d, "args": {"correlation": %d}}`, name, at, dur, id)
+	}
+	for _, c := range []struct {
+		name   string
+		events []string
+		want   trace.NoteKind
+	}{
+		{"a pid with the end of a label", []string{strings.Replace(work("a", 2_000, 5, 1), `"pid": 0`, `"pid": "] x"`, 1)}, trace.NoNote},
+		{"a kernel of a graph is recorded twice", []string{work("a", 2_000, 1, 5), work("a", 2_000, 1, 5), work("b", 2_003, 1, 5)}, trace.NoteTwice},
+		{"kernels of a graph with equal times in µs", []string{work("a", 2_000, 1, 5), work("b", 2_000, 1, 5)}, trace.NoNote},
+		{"kernels of a graph with durations of 0 µs", []string{work("a", 2_000, 0, 5), work("a", 2_000, 0, 5)}, trace.NoNote},
+		{"an op without a correlation id runs on", []string{
+			call("cudaLaunchKernel", 1_900, 5, 1), call("cudaDeviceSynchronize", 1_990, 130, 2), work("a", 2_000, 100, 1),
+			work("b", 2_400, 6_000, 0), work("c", 2_500, 10, 3), call("cudaLaunchKernel", 2_450, 5, 3),
+		}, trace.NoteRunsOn},
+		{"branches of a graph, in order of completion", []string{
+			call("cudaGraphLaunch", 1_000, 10, 5), work("short", 2_200, 10, 5), work("long", 2_000, 500, 5),
+			work("short", 3_200, 10, 5), work("long", 3_000, 500, 5),
+		}, trace.NoNote},
+		{"the clock is set back between launches", []string{work("a", 2_200, 10, 5), work("b", 2_000, 100, 6)}, trace.NoteSetBack},
+	} {
+		checked, merged, reads := counts(t, windowOf(t, c.events))
+		for kind, of := range oddKinds {
+			want := int64(0)
+			if kind == c.want {
+				want = 1
+			}
+			if checked[of] != want || merged[of] != want || reads[of] != want {
+				t.Errorf("%s: %s: the check counts %d, the merge %d, the reader %d, want %d", c.name, of, checked[of], merged[of], reads[of], want)
+			}
+		}
+	}
+}
+
+// windowOf writes the events to a file and returns its window.
+func windowOf(t *testing.T, events []string) set.Set {
+	t.Helper()
+	sets, err := set.Find([]string{write(t, "w-TP-0.trace.json", `{"traceEvents": [`+strings.Join(events, ", ")+`]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sets[0]
 }
 
 // altered writes a real capture of two ranks, of which the second is changed.

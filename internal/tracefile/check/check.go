@@ -59,6 +59,7 @@ type File struct {
 	Parts []set.Part `json:"parts,omitempty"`
 
 	timed        bool
+	notes        []trace.Note
 	gpu          bool   // whether the file has GPU work
 	devices      int64  // GPUs of a file that has the work of several ranks
 	state        string // what the notes say about a file that is otherwise complete
@@ -209,11 +210,12 @@ func (r *Report) parts() {
 	}
 }
 
-// work adds notes about ranks without GPU work and about files with the work of several ranks.
+// work adds the notes of the files, and notes about ranks without GPU work and about files with the work of several ranks.
 func (r *Report) work(window set.Set) {
 	var ranks []set.Work
 	for i, f := range r.Files {
-		ranks = append(ranks, set.Work{Path: f.Path, Rank: window.Files[i].Name.Rank, GPU: f.gpu || f.Problem != nil})
+		r.Notes = append(r.Notes, f.notes...)
+		ranks = append(ranks, set.Work{Path: f.Path, Rank: window.Files[i].Name.Rank, Stage: f.Stage, GPU: f.gpu || f.Problem != nil})
 		if f.devices > 1 {
 			r.Notes = append(r.Notes, trace.Note{Kind: trace.NoteDevices, Source: f.Path, Count: f.devices})
 			r.Files[i].state, r.Files[i].Complete = fmt.Sprintf("work of %d GPUs", f.devices), false

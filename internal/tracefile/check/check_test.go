@@ -224,3 +224,27 @@ func TestStageName(t *testing.T) {
 		t.Errorf("%v, %v", labels, r.Notes)
 	}
 }
+
+// TestUnpaired: if a file has too many launches to compare them with their GPU work, a note says so.
+func TestUnpaired(t *testing.T) {
+	defer func(most int) { maxPairs = most }(maxPairs)
+	for _, c := range []struct {
+		most int
+		want []trace.NoteKind
+	}{{8, nil}, {2, []trace.NoteKind{trace.NoteUnpaired}}} {
+		maxPairs = c.most
+		var events []string
+		for id := 1; id <= 4; id++ {
+			events = append(events, fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": %d, "dur": 1, "args": {"correlation": %d}}`, 10*id, id))
+		}
+		r := check(t, write(t, "id-TP-0.trace.json", `{"traceEvents": [`+strings.Join(events, ", ")+`]}`))
+		var got []trace.NoteKind
+		for _, n := range r.Notes {
+			got = append(got, n.Kind)
+		}
+		var text strings.Builder
+		if err := r.Print(&text); err != nil || !slices.Equal(got, c.want) || strings.Contains(text.String(), "more than 2 launches") != (c.want != nil) {
+			t.Errorf("limit %d: notes %v, want %v: %v\n%s", c.most, got, c.want, err, text.String())
+		}
+	}
+}

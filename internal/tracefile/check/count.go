@@ -151,11 +151,13 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
 	f.gpu = c.rows.GPU()
-	for _, n := range c.rows.End("") {
+	for _, n := range c.rows.End(f.Path) {
 		if kind, ok := oddKinds[n.Kind]; ok {
 			c.odd.add(kind, n.Count, -1, false)
 		} else if n.Kind == trace.NoteDevices {
 			f.devices = n.Count
+		} else {
+			f.notes = append(f.notes, n)
 		}
 	}
 	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)

@@ -107,7 +107,7 @@ type pairing struct {
 }
 
 // maxPairs limits the ids per side of a file to 64 MB.
-const maxPairs = 8 << 20
+var maxPairs = 8 << 20
 
 func (p *pairing) add(ids *[]int64, id int64) {
 	if len(*ids) >= maxPairs {

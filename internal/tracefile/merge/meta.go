@@ -146,7 +146,7 @@ func (m *merger) result() *Result {
 	var work []set.Work
 	for i, p := range m.parts {
 		heads = append(heads, p.Head)
-		work = append(work, set.Work{Path: p.base(), Rank: p.File.Name.Rank, GPU: p.gpu || p.problem != nil || p.kept == 0})
+		work = append(work, set.Work{Path: p.base(), Rank: p.File.Name.Rank, Stage: p.File.Name.Stage, GPU: p.gpu || p.problem != nil || p.kept == 0})
 		r.Files = append(r.Files, m.file(i))
 		r.Events += p.kept
 		r.BytesIn += p.File.Size

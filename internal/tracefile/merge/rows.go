@@ -3,6 +3,7 @@ package merge
 import (
 	"bytes"
 	"cmp"
+	"hash/maphash"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
@@ -25,9 +26,11 @@ type Rows struct {
 	setBack   bool
 	kinds     map[string]trace.Call // by name
 	seen      []uint64              // hashes of the ops, to find repeated ones
+	many      bool                  // whether there are more ops than that
 }
 
 const (
+	mostSeen = 2 << 20 // limits the memory for hashes of ops to 16 MB a file
 	mostKept = 1 << 15 // limits the memory of a merge, which reads several files at a time, to 4 MB a file
 	hashes   = 4       // number of ops per launch up to which repeated ops are found
 	calls    = 2       // number of API calls per launch
@@ -41,7 +44,7 @@ type row struct {
 	index, part int32
 	pid, key    string
 	work        int // number of GPU ops
-	op          int // index of the row's latest op + 1
+	op          int // index of the row's latest op + 1; 0: the op is not kept
 	calls       []apiCall
 }
 
@@ -96,6 +99,8 @@ func (r *Rows) event(e *chromejson.Event, start, end int64) trace.NoteKind {
 		}
 		if id > 0 {
 			r.op(e, at, id, start, end)
+		} else {
+			at.op = 0
 		}
 		return r.note(kind)
 	case "cuda_runtime", "cuda_driver", "hip_runtime":
@@ -118,6 +123,8 @@ func (r *Rows) note(kind trace.NoteKind) trace.NoteKind {
 }
 
 func (r *Rows) most() int { return cmp.Or(r.Most, mostKept) }
+
+func (r *Rows) mostSeen() int { return min(hashes*r.most(), mostSeen) }
 
 func (r *Rows) kind(name []byte) trace.Call {
 	kind, ok := r.kinds[string(name)]
@@ -147,7 +154,7 @@ func (r *Rows) of(e *chromejson.Event) *row {
 	at := &row{index: int32(len(r.rows)), pid: string(pid), key: string(r.key)}
 	if len(r.rows) < 4096 { // a broken file may have any number of rows
 		r.rows[string(r.key)] = at
-		if label, _, ok := bytes.Cut(pid, []byte("] ")); ok && label[0] == '[' {
+		if label, _, ok := bytes.Cut(pid, []byte("] ")); ok && bytes.HasPrefix(label, []byte("[")) {
 			part, known := r.parts[string(label)]
 			if !known {
 				part = int32(len(r.parts)) + 1
@@ -161,8 +168,10 @@ func (r *Rows) of(e *chromejson.Event) *row {
 
 // op keeps a GPU op. The ops of one launch on one row, such as the kernels of a graph, are kept as one.
 func (r *Rows) op(e *chromejson.Event, at *row, id, start, end int64) {
-	if len(r.seen) <= hashes*r.most() {
-		r.seen = append(double(r.seen), hash(uint64(start), uint64(end), uint64(id), uint64(at.index)))
+	if r.many = r.many || len(r.seen) >= r.mostSeen(); r.many {
+		r.seen = nil
+	} else if end > start {
+		r.seen = append(double(r.seen), hash(maphash.Bytes(nameSeed, e.Text(e.Name)), uint64(start), uint64(end), uint64(id), uint64(at.index)))
 	}
 	if at.op > 0 && r.ops[at.op-1].id == id {
 		last := &r.ops[at.op-1]
@@ -185,6 +194,8 @@ func double[T any](list []T) []T {
 	}
 	return list
 }
+
+var nameSeed = maphash.MakeSeed()
 
 func hash(values ...uint64) (h uint64) {
 	for _, v := range values {
@@ -234,10 +245,11 @@ func (r *Rows) End(source string) (notes []trace.Note) {
 	if n := r.devices(); n > 1 {
 		add(trace.NoteDevices, n, 0)
 	}
-	if len(r.seen) <= hashes*r.most() {
-		slices.Sort(r.seen)
-		add(trace.NoteTwice, int64(len(r.seen)-len(slices.Compact(r.seen))), 0)
+	if r.many {
+		add(trace.NoteTwiceUnknown, int64(r.mostSeen()), 0)
 	}
+	slices.Sort(r.seen)
+	add(trace.NoteTwice, int64(len(r.seen)-len(slices.Compact(r.seen))), 0)
 	if len(r.ops) > r.most() || r.calls > calls*r.most() {
 		add(trace.NoteUnpaired, int64(r.most()), 0)
 		return notes

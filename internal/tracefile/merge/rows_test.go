@@ -1,10 +1,12 @@
 package merge
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -74,6 +76,67 @@ func TestImpossible(t *testing.T) {
 		}
 		if self := string(d.Meta["stepscope"]); c.n > 0 && !strings.Contains(self, res.Notes[0].Text()) {
 			t.Errorf("%s: the metadata lack the note: %s", c.name, self)
+		}
+	}
+}
+
+// FuzzRows: no text of a trace makes the check of its rows panic, or count more violations than events.
+func FuzzRows(f *testing.F) {
+	event := func(cat, pid string, id int) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": %q, "name": "k", "pid": %q, "tid": 7, "ts": %d, "dur": 5, "args": {"correlation": %d}}`, cat, pid, 10*id, id)
+	}
+	for _, pid := range []string{"0", "", "] x", "] ", "[TP00] 0", "[] 0", "["} {
+		f.Add([]byte(traceOf("", event("cuda_runtime", pid, 1), event("kernel", pid, 1), event("gpu_memcpy", pid, 0), event("kernel", pid, -2))))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := chromejson.NewScanner(bytes.NewReader(text))
+		defer s.Close()
+		rows := Rows{Most: 8}
+		for {
+			kind, err := s.Next()
+			if err != nil {
+				break
+			}
+			e := &s.Event
+			start, _ := chromejson.ParseMicros(e.Text(e.TS))
+			dur, _ := chromejson.ParseMicros(e.Text(e.Dur))
+			if kind == chromejson.EventToken && e.Ph == 'X' && !trace.Away(start, 0) && dur < trace.Longest && dur > -trace.Longest {
+				rows.Event(e, start, start+dur)
+			}
+		}
+		for _, n := range rows.End("") {
+			if n.Kind != trace.NoteUnpaired && n.Kind != trace.NoteTwiceUnknown && n.Count > s.Stats.Events {
+				t.Errorf("%d of %v in %d events", n.Count, n, s.Stats.Events)
+			}
+		}
+	})
+}
+
+// TestManyOps: above the limit, Rows keeps no op to find repeated ones, and says so.
+func TestManyOps(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		ops, most int
+		want      trace.NoteKind
+		n         int64
+	}{
+		{"as many as the limit", 4 * hashes, 4, trace.NoteTwice, 1},
+		{"one more", 4*hashes + 1, 4, trace.NoteTwiceUnknown, 4 * hashes},
+		{"above the limit of memory", mostSeen + 1, mostSeen, trace.NoteTwiceUnknown, mostSeen},
+	} {
+		s := chromejson.NewScanner(strings.NewReader(traceOf("", `{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {"correlation": 1}}`)))
+		if kind, err := s.Next(); err != nil || kind != chromejson.EventToken {
+			t.Fatal(kind, err)
+		}
+		rows := Rows{Most: c.most}
+		for i := range c.ops {
+			start := int64(10 * max(i, 1)) // the first two are equal
+			rows.Event(&s.Event, start, start+5)
+		}
+		s.Close()
+		notes := rows.End("")
+		if len(notes) != 1 || notes[0].Kind != c.want || notes[0].Count != c.n || cap(rows.seen) > mostSeen+256 {
+			t.Errorf("%s: %v and %d hashes, want %d of kind %d", c.name, notes, cap(rows.seen), c.n, c.want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func checkInvariants(t *trace.Trace, found trace.Tally, lost bool) {
 	last := make([]int, len(t.Tracks)) // index of the latest GPU op of each track, plus 1
 	calls := make([]ids, len(t.Tracks))
 	nests := make([]struct{ calls, steps trace.Nest }, len(t.Tracks))
-	back := int64(0)
+	back, inOrder := int64(0), found[trace.Oddity{Kind: trace.NoteRunsOn}] == 0
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		crosses := false
@@ -34,7 +34,9 @@ func checkInvariants(t *trace.Trace, found trace.Tally, lost bool) {
 		switch s.Cat {
 		case trace.Kernel, trace.Memcpy, trace.Memset:
 			if p := last[s.Track]; p > 0 {
-				if before := &t.Spans[p-1]; before.End() > s.End()+trace.RunsOnLeast {
+				before := &t.Spans[p-1]
+				branch := s.Corr > 0 && s.Corr == before.Corr && inOrder // of one graph: it completes earlier
+				if before.End() > s.End()+trace.RunsOnLeast && !branch {
 					if before.Dur = s.Dur; s.Start > before.Start {
 						before.Dur = s.Start - before.Start
 					}
@@ -72,15 +74,16 @@ func checkInvariants(t *trace.Trace, found trace.Tally, lost bool) {
 
 var setBack = trace.Oddity{Kind: trace.NoteSetBack}
 
-// dropTwins drops and counts the GPU ops that repeat the previous op of their track.
+// dropTwins drops and counts the GPU ops that repeat the previous op of their track. Times in whole µs may be equal, and
+// such durations 0, so it compares names too and keeps ops without a duration.
 func dropTwins(t *trace.Trace, odd trace.Tally) {
 	last := make([]trace.Span, len(t.Tracks))
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool {
-		if !s.Cat.OnGPU() || s.Corr <= 0 {
+		if !s.Cat.OnGPU() || s.Corr <= 0 || s.Dur == 0 {
 			return false
 		}
 		was := &last[s.Track]
-		if was.Corr == s.Corr && was.Start == s.Start && was.Dur == s.Dur {
+		if was.Corr == s.Corr && was.Start == s.Start && was.Dur == s.Dur && was.Name == s.Name {
 			odd.Add(trace.NoteTwice, 1)
 			return true
 		}

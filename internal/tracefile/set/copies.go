@@ -2,6 +2,7 @@ package set
 
 import (
 	"bytes"
+	"cmp"
 	"hash/maphash"
 	"io"
 	"os"
@@ -84,7 +85,7 @@ func repeats(a, b *Head) bool {
 	case x.Stage != y.Stage:
 		return false
 	case a.Print != 0 || b.Print != 0:
-		return a.Print == b.Print && events(a.File.Path) == events(b.File.Path)
+		return a.Print == b.Print && a.events() == b.events()
 	}
 	return a.File.Size > 0 && a.File.Size == b.File.Size && x.Rank != y.Rank && x.Rank.DP == y.Rank.DP && b.World.Known && equal(a.File.Path, b.File.Path)
 }
@@ -112,8 +113,15 @@ func fingerprint(durations []int64) uint64 {
 	return h.Sum64()
 }
 
-// events returns a hash of the names and durations of all spans of a file.
-func events(path string) uint64 {
+// events returns a hash of the names and durations of all spans of the file. It reads the file once.
+func (h *Head) events() uint64 {
+	if h.whole == nil {
+		h.whole = new(hashEvents(h.File.Path))
+	}
+	return *h.whole
+}
+
+func hashEvents(path string) uint64 {
 	src, err := chromejson.Open(path)
 	if err != nil {
 		return 0
@@ -175,8 +183,9 @@ func joinCopies(all []*window) []*window {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(w *window) bool {
-		for _, other := range all {
+	var kept []*window
+	copies := func(w *window) bool {
+		for _, other := range kept {
 			if len(other.Files) <= len(w.Files) || len(heads[w]) < len(w.Files) {
 				continue
 			}
@@ -192,7 +201,13 @@ func joinCopies(all []*window) []*window {
 			}
 		}
 		return false
-	})
+	}
+	for _, w := range slices.SortedStableFunc(slices.Values(all), func(a, b *window) int { return cmp.Compare(len(b.Files), len(a.Files)) }) {
+		if !copies(w) {
+			kept = append(kept, w)
+		}
+	}
+	return kept
 }
 
 // swapped adds a note about each file whose name gives another rank than its distributedInfo, if the files' ranks are

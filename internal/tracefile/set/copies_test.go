@@ -115,3 +115,52 @@ func TestRankDirectories(t *testing.T) {
 		}
 	}
 }
+
+// TestCopiesOfCopies: the notes about copies are at the window that is kept, and each file is read to its end once.
+func TestCopiesOfCopies(t *testing.T) {
+	files, err := filepath.Glob("../../../testdata/traces/graphs/*TP-*")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, c := range []struct {
+		name  string
+		sizes []int // number of ranks of each window
+		want  string
+	}{
+		{"largest last", []int{1, 2, 3}, "id2: 3 files, 3 notes"},
+		{"largest first", []int{3, 2, 1}, "id0: 3 files, 3 notes"},
+		{"no copy", []int{3}, "id0: 3 files, 0 notes"},
+	} {
+		dir := t.TempDir()
+		for i, n := range c.sizes {
+			for rank := range n {
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("id%d-TP-%d.trace.json", i, rank)), packedtest.Read(t, files[rank]), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		sets, err := Find([]string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range sets {
+			got = append(got, fmt.Sprintf("%s: %d files, %d notes", s.ID, len(s.Files), len(s.Notes)))
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "a.json")
+	if err := os.WriteFile(path, packedtest.Read(t, files[0]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h := ReadHead(File{Path: path}, nil)
+	first := h.events()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if again := h.events(); first == 0 || again != first {
+		t.Errorf("got hash %d and then %d", first, again)
+	}
+}

@@ -30,6 +30,8 @@ type Head struct {
 	Merged  *Merged  // metadata of a merged file
 	Labels  bool     // whether pids have rank labels; the file is then a merged file regardless of its name
 	Problem *Problem // reason why the file cannot be read; nil: the file is readable
+
+	whole *uint64 // hash of all spans; nil: not known
 }
 
 // Member is one top-level member of a trace. Value is JSON text.

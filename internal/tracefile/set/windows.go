@@ -202,8 +202,9 @@ func repeated(files []candidate) (once []candidate, again map[string][]candidate
 
 // windowOf returns a window of the given files.
 func windowOf(files []candidate) *window {
-	w := &window{Set: Set{ID: files[0].Name.ID}, timed: files[0].Named}
+	w := &window{Set: Set{ID: files[0].Name.ID}, timed: files[0].Named, heads: map[string]*Head{}}
 	for _, c := range files {
+		w.heads[c.Path] = c.head
 		w.ID = min(w.ID, c.Name.ID)
 		w.add(c.dated, c.begin)
 	}
