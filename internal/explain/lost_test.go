@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
 	"github.com/stepscope/stepscope/trace"
@@ -80,6 +81,30 @@ func TestLateBesideLost(t *testing.T) {
 		lost := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" })
 		if late := stragglersOf(r); !slices.Equal(late, want) || lost >= 0 != r.Partial() || r.Partial() != (c.name != "as recorded") {
 			t.Errorf("%s: got late ranks %q, finding of lost work %d; want %q%s", c.name, late, lost, want, describe(r))
+		}
+	}
+}
+
+// TestLateRankLost: nothing is said about the lateness of a rank in steps of which the recording lost its work. If this is
+// true of all steps, neither balance nor slower collectives are found.
+func TestLateRankLost(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		set            []*trace.Trace
+		missing, later bool
+	}{
+		{"as recorded", realSet(t, "compute_skew"), false, false},
+		{"balanced as recorded", realSet(t, "balanced"), false, false},
+		{"all steps", dropKernels(realSet(t, "compute_skew"), 2, 0.15, 0), true, false},
+		{"the steps in which it is late", dropKernels(realSet(t, "compute_skew"), 2, 0.15, 900), false, true},
+	} {
+		r := analyzed(t, c.set)
+		said := has(r, result.Balanced) || has(r, result.SlowSince) || has(r, result.SlowLink) || has(r, result.Straggler)
+		when := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			return f.Kind == result.Straggler && strings.Contains(report.Words(f.Title), "cannot be compared in 7 of the 8 later steps")
+		})
+		if said == c.missing || when != c.later {
+			t.Errorf("%s: got a statement about all ranks %t, later steps left open %t; want %t, %t%s", c.name, said, when, !c.missing, c.later, describe(r))
 		}
 	}
 }
