@@ -170,3 +170,56 @@ func TestSetBack(t *testing.T) {
 		}
 	}
 }
+
+// TestLostInSmallGraphs: a small graph has few sets of kernels, so sets that lack kernels recur too. They are less
+// frequent than the complete set, which contains them.
+func TestLostInSmallGraphs(t *testing.T) {
+	small := func(kept int) []*trace.Trace { // each replay keeps kernels of its graph; the capture is repeated
+		set := realSet(t, "graphs")
+		for _, tr := range set {
+			n := map[int64]int{}
+			tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool {
+				if s.Cat != trace.Kernel || s.Corr <= 0 {
+					return false
+				}
+				n[s.Corr]++
+				return n[s.Corr] > kept
+			})
+		}
+		return set
+	}
+	for _, share := range []float64{0, 0.08} {
+		set := small(8)
+		for rank := range set {
+			set = dropKernels(set, rank, share, 0)
+		}
+		lossy, found, most := 0, 0, 0
+		w := Prepare(set, nil)
+		if _, err := w.Analyze(Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for pass := range 2 {
+			for _, r := range w.aligned.Ranks {
+				for i := range r.Steps {
+					s := &r.Steps[i]
+					if s.Info.Kind != trace.Decode {
+						continue
+					}
+					if pass == 0 {
+						most = max(most, s.Kernels+s.Lost)
+						continue
+					}
+					if s.Kernels+s.Lost < most {
+						lossy++
+					}
+					if s.LostOps > 0 {
+						found++
+					}
+				}
+			}
+		}
+		if found > lossy || 10*found < 8*lossy || (lossy > 0) != (share > 0) {
+			t.Errorf("a share of %g lost: got %d decode steps that lost kernels of replays, want %d", share, found, lossy)
+		}
+	}
+}
