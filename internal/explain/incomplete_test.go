@@ -72,6 +72,8 @@ func TestCompareIncomplete(t *testing.T) {
 		{"note: clock set back", "balanced", note(trace.NoteSetBack), result.JudgedNone, "TP01: 40 events out of order"},
 		{"note: times of 0", "balanced", note(trace.NoteDaysAway), result.JudgedNone, "TP01: 40 events days away"},
 		{"note: GPU work lost", "balanced", note(trace.NoteLostOps), result.JudgedSteps, "TP01: no GPU record of 40 of 500 kernel and graph launches"},
+		{"note: clock set back, spans cross", "balanced", note(trace.NoteCross), result.JudgedNone, "TP01: 40 host spans that cross"},
+		{"note: GPU work before its launch", "balanced", note(trace.NoteBeforeLaunch), result.JudgedNone, "TP01: 40 launches"},
 		{"note: negative durations", "balanced", note(trace.NoteNegative), result.JudgedSteps, "TP01: 40 negative durations"},
 		{"note: open ranges", "balanced", note(trace.NoteOpenRanges), result.JudgedAll, ""},
 	} {
@@ -95,6 +97,45 @@ func TestCompareIncomplete(t *testing.T) {
 					t.Error("the limit counts as met, want it undecided")
 				}
 			})
+		}
+	}
+}
+
+// TestCompareFewLost: a loss of less than 1 % leaves all verdicts and causes. It cannot explain that captures have nothing
+// in common. Of two ranks, loss on other ranks leaves all verdicts except on waits.
+func TestCompareFewLost(t *testing.T) {
+	losing := func(rank int, count int64) []*trace.Trace {
+		ts := realSet(t, "balanced")
+		for _, tr := range ts {
+			stretchTimes(tr, 1.3)
+		}
+		if count > 0 {
+			ts[rank].Notes = append(ts[rank].Notes, trace.Note{Kind: trace.NoteLostOps, Count: count, Lost: 1146})
+		}
+		return ts
+	}
+	halved := losing(3, 0)
+	loseWork(halved[3], 0.5)
+	for _, c := range []struct {
+		name         string
+		a, b         []*trace.Trace
+		onlyA, onlyB string
+		judged       result.Judged
+		refused      bool
+		incomplete   int
+	}{
+		{"as recorded", realSet(t, "balanced"), losing(1, 0), "", "", result.JudgedAll, false, 0},
+		{"1 launch", realSet(t, "balanced"), losing(1, 1), "", "", result.JudgedAll, false, 1},
+		{"20 launches", realSet(t, "balanced"), losing(1, 20), "", "", result.JudgedSteps, false, 1},
+		{"another model", realSet(t, "stacks"), losing(1, 0), "", "", result.JudgedAll, true, 0},
+		{"another model, 1 launch", realSet(t, "stacks"), losing(1, 1), "", "", result.JudgedAll, true, 1},
+		{"another model, 20 launches", realSet(t, "stacks"), losing(1, 20), "", "", result.JudgedSteps, true, 1},
+		{"other ranks lost work", halved, halved, "TP00", "TP01", result.JudgedOwn, false, 2},
+		{"one of the ranks lost work", halved, halved, "TP00", "TP03", result.JudgedNone, false, 2},
+	} {
+		got := compared(t, c.a, c.b, CompareOptions{Limits: anyBy(0.05), OnlyA: c.onlyA, OnlyB: c.onlyB})
+		if got.Judged != c.judged || got.Refused != c.refused || len(got.Incomplete) != c.incomplete || c.refused && len(got.Regressions) > 0 {
+			t.Errorf("%s: got %v judged, refused %t, incomplete %v, regressions %v; want %v, %t, %d", c.name, got.Judged, got.Refused, got.Incomplete, got.Regressions, c.judged, c.refused, c.incomplete)
 		}
 	}
 }

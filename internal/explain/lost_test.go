@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
 	"github.com/stepscope/stepscope/trace"
@@ -84,6 +85,30 @@ func TestLateBesideLost(t *testing.T) {
 	}
 }
 
+// TestLateRankLost: nothing is said about the lateness of a rank in steps of which the recording lost its work. If this is
+// true of all steps, neither balance nor slower collectives are found.
+func TestLateRankLost(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		set            []*trace.Trace
+		missing, later bool
+	}{
+		{"as recorded", realSet(t, "compute_skew"), false, false},
+		{"balanced as recorded", realSet(t, "balanced"), false, false},
+		{"all steps", dropKernels(realSet(t, "compute_skew"), 2, 0.15, 0), true, false},
+		{"the steps in which it is late", dropKernels(realSet(t, "compute_skew"), 2, 0.15, 900), false, true},
+	} {
+		r := analyzed(t, c.set)
+		said := has(r, result.Balanced) || has(r, result.SlowSince) || has(r, result.SlowLink) || has(r, result.Straggler)
+		when := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
+			return f.Kind == result.Straggler && strings.Contains(report.Words(f.Title), "cannot be compared in 7 of the 8 later steps")
+		})
+		if said == c.missing || when != c.later {
+			t.Errorf("%s: got a statement about all ranks %t, later steps left open %t; want %t, %t%s", c.name, said, when, !c.missing, c.later, describe(r))
+		}
+	}
+}
+
 // TestNegativeDurations: kernels with negative durations count as lost. Taken as 0, they would make the GPU idle and
 // collectives impossible.
 func TestNegativeDurations(t *testing.T) {
@@ -142,6 +167,59 @@ func TestSetBack(t *testing.T) {
 		r := analyzed(t, set)
 		if late := stragglersOf(r); r.Partial() != back || back && len(late) > 0 {
 			t.Errorf("set back %t: got partial %t, late ranks %q%s", back, r.Partial(), late, describe(r))
+		}
+	}
+}
+
+// TestLostInSmallGraphs: a small graph has few sets of kernels, so sets that lack kernels recur too. They are less
+// frequent than the complete set, which contains them.
+func TestLostInSmallGraphs(t *testing.T) {
+	small := func(kept int) []*trace.Trace { // each replay keeps kernels of its graph; the capture is repeated
+		set := realSet(t, "graphs")
+		for _, tr := range set {
+			n := map[int64]int{}
+			tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool {
+				if s.Cat != trace.Kernel || s.Corr <= 0 {
+					return false
+				}
+				n[s.Corr]++
+				return n[s.Corr] > kept
+			})
+		}
+		return set
+	}
+	for _, share := range []float64{0, 0.08} {
+		set := small(8)
+		for rank := range set {
+			set = dropKernels(set, rank, share, 0)
+		}
+		lossy, found, most := 0, 0, 0
+		w := Prepare(set, nil)
+		if _, err := w.Analyze(Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for pass := range 2 {
+			for _, r := range w.aligned.Ranks {
+				for i := range r.Steps {
+					s := &r.Steps[i]
+					if s.Info.Kind != trace.Decode {
+						continue
+					}
+					if pass == 0 {
+						most = max(most, s.Kernels+s.Lost)
+						continue
+					}
+					if s.Kernels+s.Lost < most {
+						lossy++
+					}
+					if s.LostOps > 0 {
+						found++
+					}
+				}
+			}
+		}
+		if found > lossy || 10*found < 8*lossy || (lossy > 0) != (share > 0) {
+			t.Errorf("a share of %g lost: got %d decode steps that lost kernels of replays, want %d", share, found, lossy)
 		}
 	}
 }

@@ -75,3 +75,37 @@ func TestStallsOfAllRanksCompared(t *testing.T) {
 		}
 	}
 }
+
+// TestStallOfFewSteps: one slow step among five takes a large share of the time, but is in the verdict only if it takes
+// more time than all others. Among ten steps, the same share counts.
+func TestStallOfFewSteps(t *testing.T) {
+	ranks := len(realSet(t, "graphs"))
+	for _, c := range []struct {
+		steps    int
+		stall    float64 // length of the slow step, relative to a usual one
+		severity string
+	}{
+		{5, 2.5, "low"},
+		{5, 12, "high"},
+		{10, 1.3, "low"},
+		{10, 5, "medium"},
+	} {
+		set := retimed(t, "graphs", func(m *retime.Model) {
+			for rank := range ranks {
+				m.Pause(rank, 4, int64((c.stall-1)*1_140_000))
+			}
+		})
+		for _, tr := range set {
+			retime.Keep(tr, 0, c.steps)
+		}
+		severity := "low"
+		for _, f := range said(analyzed(t, set), result.SlowStep) {
+			if f.Severity != "low" {
+				severity = f.Severity
+			}
+		}
+		if severity != c.severity {
+			t.Errorf("%d steps, one %g times as long: got severity %q, want %q", c.steps, c.stall, severity, c.severity)
+		}
+	}
+}

@@ -27,8 +27,9 @@ func balanced(c *capture) []result.Finding {
 		return unknown(fact.Of("data-compared", "n", n.ops, "of", n.all, "why", n.why()))
 	}
 	// If findings were held back, it is not proven that no rank is late. It is not proven either if ranks wait because
-	// work is spread unevenly, even if no cause was found.
-	if c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.rep.Balance, func(b result.BalanceRow) bool { return felt(&b) }) || slices.ContainsFunc(c.found, func(f result.Finding) bool {
+	// work is spread unevenly, even if no cause was found,
+	// or if a rank cannot be compared.
+	if c.lostRank() || c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.rep.Balance, func(b result.BalanceRow) bool { return felt(&b) }) || slices.ContainsFunc(c.found, func(f result.Finding) bool {
 		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.UnevenAttention || f.Kind == result.UnevenExperts || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
 	}) {
 		return nil

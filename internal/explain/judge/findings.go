@@ -124,6 +124,11 @@ func (c *capture) partial() bool {
 	return slices.ContainsFunc(c.Domains, func(d *match.Domain) bool { return lacksRanks(c.Aligned, d, c.rep) })
 }
 
+// lostRank reports whether the recording lost so much GPU work of a rank that the rank cannot be compared.
+func (c *capture) lostRank() bool {
+	return !c.HostOnly && slices.ContainsFunc(c.Ranks, func(r *match.Rank) bool { return r.AsGoodAsMissing() && len(r.Ops)+r.Lost > 0 })
+}
+
 // lacksRanks reports whether ranks of a domain's groups are missing from the capture.
 func lacksRanks(a *match.Aligned, d *match.Domain, rep *result.Report) bool {
 	if len(rep.Source.Missing) > 0 {

@@ -200,6 +200,9 @@ const slowerRise = 0.15
 // slower finds kinds of steps that take longer on all ranks from some step on. It leaves out growth that a straggler or
 // slower transfers explain.
 func slower(c *capture) (out []result.Finding) {
+	if c.lostRank() { // this rank may be late
+		return nil
+	}
 	by := map[match.Like][]int{}
 	total, longer := make([]int64, c.Steps), longerContexts(c.Aligned)
 	var order []match.Like

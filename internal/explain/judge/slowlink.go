@@ -15,6 +15,9 @@ func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
 	// Transfer times of equal collectives vary far less than the lateness of ranks, so a smaller share of a step is
 	// enough for a finding.
 	const rise, slowShare = 1.25, 0.02
+	if c.lostRank() { // the wait for this rank looks like a transfer
+		return nil
+	}
 	moved := make([]int64, c.Steps)
 	for i := range d.Matches {
 		m := &d.Matches[i]

@@ -14,6 +14,9 @@ import (
 const (
 	stallMedium = 0.2
 	stallHigh   = 0.5
+	// stallSteps is the minimum number of steps of the kind for such a finding. Among fewer steps, one slow step takes a
+	// large share, so the share must be stallHigh.
+	stallSteps = 8
 )
 
 // stalls joins slow steps of one kind in which the same part grew and the same rank is to blame, if their excess is a
@@ -62,7 +65,7 @@ func (c *capture) stall(slow []result.Finding) []result.Finding {
 		one.Steps, one.Evidence = append(one.Steps, f.FirstStep), append(one.Evidence, e)
 	}
 	share := excess / all
-	if share < stallMedium || len(slow) == 1 && len(worst.Ranks) > 0 { // one step proves little about a rank
+	if share < stallMedium || of < stallSteps && share < stallHigh || len(slow) == 1 && len(worst.Ranks) > 0 { // one step proves little about a rank
 		return slow
 	}
 	severity := "medium"

@@ -345,6 +345,15 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 		when = fact.Of("late_both")
 	case !run.stays:
 		when = fact.Of("late_passing", "steps", []int{first, last})
+		lost := 0
+		for n := last + 1; n < end; n++ {
+			if r.Lacks(n) {
+				lost++
+			}
+		}
+		if lost > 0 {
+			when = fact.Of("late_passing.lost", "steps", []int{first, last}, "n", lost, "of", end-1-last)
+		}
 	}
 	if run.kind != "" {
 		when = fact.Of("late_kind", "kind", run.kind, "when", when)

@@ -131,10 +131,12 @@ func (d *Domain) Lacking(step int) (n int) {
 // Whole reports whether a step is complete: in each domain, either all ranks have it in full or none has it. Ranks with
 // truncated files count as well.
 func (a *Aligned) Whole(step int) bool {
+	return a.Made(step) && !slices.ContainsFunc(a.Domains, func(d *Domain) bool { return d.Lacking(step) > 0 })
+}
+
+// Made is Whole, but also for steps of which the recording lost GPU work.
+func (a *Aligned) Made(step int) bool {
 	for _, d := range a.Domains {
-		if d.Lacking(step) > 0 {
-			return false
-		}
 		first, end := d.Common()
 		if end == 0 || len(d.Ranks) == 1 && len(d.Ranks[0].Cut) == 0 || step >= first && step < end {
 			continue

@@ -10,10 +10,11 @@ import (
 
 // This file finds kernels that the recording lost inside graph replays. Each replay of a graph runs the same kernels, so
 // the same kernels recur in many steps or on several ranks. If records are lost at random, hardly any set of kernels
-// recurs.
+// recurs. A small graph has few sets, so lossy sets recur as well, but less often than the complete set that contains
+// them.
 
 // leastReplays is the minimum number of different replays of one graph from which its kernels are inferred.
-const leastReplays = 3
+const leastReplays = 5
 
 // replay holds the GPU work of the graphs that one rank replayed in one step.
 type replay struct {
@@ -66,11 +67,14 @@ func findLostOps(ranks []*Rank) {
 			}
 		}
 	}
+	for _, sets := range whole {
+		dropLossy(sets, times)
+	}
 	for k, list := range sorts {
 		k.rank = 0
 		var others []*replay
 		for _, p := range list {
-			if recurs(p) {
+			if whole[k][p.hash] != nil {
 				continue
 			}
 			least, more := 0, false
@@ -90,6 +94,35 @@ func findLostOps(ranks []*Rank) {
 		}
 		inferLost(others)
 	}
+}
+
+// leastLossy is the minimum number of different sets that one complete set must contain for these sets to be lossy.
+const leastLossy = 3
+
+// dropLossy removes sets that lack records from sets that recur. Such sets are part of a set that recurs at least twice
+// as often. As records are lost at random, there are several of them, and they do not all contain each other, unlike
+// graphs of different depths.
+func dropLossy(sets map[uint64]*replay, times map[uint64]int) {
+	lossy := map[uint64]bool{}
+	for _, w := range sets {
+		var parts []*replay
+		for _, p := range sets {
+			if p.ops < w.ops && 2*times[p.hash] <= times[w.hash] && p.within(w) {
+				parts = append(parts, p)
+			}
+		}
+		slices.SortFunc(parts, func(x, y *replay) int { return x.ops - y.ops })
+		nested := true
+		for i := 1; i < len(parts); i++ {
+			nested = nested && parts[i-1].within(parts[i])
+		}
+		if len(parts) >= leastLossy && !nested {
+			for _, p := range parts {
+				lossy[p.hash] = true
+			}
+		}
+	}
+	maps.DeleteFunc(sets, func(hash uint64, _ *replay) bool { return lossy[hash] })
 }
 
 // inferLost sets LostOps for different replays of one graph. The graph has at least as many kernels of each name as any

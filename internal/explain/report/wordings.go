@@ -9,6 +9,7 @@ var wordings = map[string]string{
 	"late_since":         "from step {first} on",
 	"late_both":          "in both recorded steps",
 	"late_passing":       "only in {steps:range} (transient)",
+	"late_passing.lost":  "in {steps:range}, and cannot be compared in {n} of the {of} later steps",
 	"late_every":         "every {every} steps, {n} times in this window ({steps:few})",
 	"late_recurring":     "intermittently, in {n} of {of} steps ({steps:few})",
 	"late_kind":          "in {kind} steps, {when}",

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -14,8 +16,15 @@ import (
 
 // dropped lists notes about wrong clocks, and about dropped events of any category. Such notes cast doubt on all times.
 var dropped = []trace.NoteKind{
-	trace.NoteSetBack, trace.NoteDaysAway, trace.NoteDaysLong, trace.NoteNoDur, trace.NoteNoTime, trace.NoteRowBackwards, trace.NoteRowTime, trace.NoteBrokenEvents,
+	trace.NoteSetBack, trace.NoteCross, trace.NoteBeforeLaunch, trace.NoteDaysAway, trace.NoteDaysLong, trace.NoteNoDur, trace.NoteNoTime, trace.NoteRowBackwards, trace.NoteRowTime, trace.NoteBrokenEvents,
 }
+
+// If a rank lost at most the share fewLost of its records, all figures are judged. A loss of at most muchLost cannot
+// explain that captures have different kernels.
+const (
+	fewLost  = 0.01
+	muchLost = 0.05
+)
 
 // judgedDespite returns the figures that can be judged despite a note of the given kind.
 func judgedDespite(kind trace.NoteKind) result.Judged {
@@ -28,6 +37,29 @@ func judgedDespite(kind trace.NoteKind) result.Judged {
 	return result.JudgedSteps
 }
 
+// shareOf returns the share of a rank's records that a note reports as lost, or 1 if the share is unknown.
+func shareOf(r *match.Rank, n *trace.Note) float64 {
+	switch n.Kind {
+	case trace.NoteLostOps:
+		return metric.Share(n.Count, n.Lost)
+	case trace.NoteTwice, trace.NoteNegative, trace.NoteRunsOn:
+		return metric.Share(n.Count, n.Count+int64(len(r.Ops)))
+	}
+	return 1
+}
+
+// lostShare returns the share of a rank's GPU work that the recording lost.
+func lostShare(r *match.Rank) float64 {
+	if len(r.Ops) == 0 {
+		return 1
+	}
+	ops := 0
+	for i := range r.Steps {
+		ops += r.Steps[i].LostOps
+	}
+	return max(metric.Share(r.Lost, r.Lost+len(r.Calls)), metric.Share(ops, ops+len(r.Ops)))
+}
+
 // Lacks records the data that the side lacks according to its report and the notes of its ranks.
 func (h *Sample) Lacks(rep *result.Report) {
 	lacks := func(judged result.Judged, why fact.Fact) {
@@ -37,13 +69,20 @@ func (h *Sample) Lacks(rep *result.Report) {
 		}
 		h.lacks = slices.Insert(h.lacks, at, why)
 	}
-	var lost []string
+	var lost, others []string // ranks of the side, and other ranks of the capture
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		switch {
 		case strings.HasPrefix(f.ID, "data-lost"), strings.HasPrefix(f.ID, "data-empty"):
-			lost = append(lost, f.Names...)
+			for _, name := range f.Names {
+				if i := slices.Index(h.Ranks, name); i >= 0 {
+					lost, h.lost = append(lost, name), max(h.lost, lostShare(h.ranks[i]))
+				} else {
+					others = append(others, name)
+				}
+			}
 		case strings.HasPrefix(f.ID, "data-clocks"):
+			h.lost = 1
 			lacks(result.JudgedNone, fact.Of("lacks_clocks", "n", f.Title.Get("n"), "of", f.Title.Get("of")))
 		case f.ID == result.Unknown:
 			lacks(result.JudgedOwn, fact.Of("lacks_compared"))
@@ -52,12 +91,20 @@ func (h *Sample) Lacks(rep *result.Report) {
 	if slices.Sort(lost); len(lost) > 0 {
 		lacks(result.JudgedSteps, fact.Of("lacks_lost", "ranks", lost))
 	}
+	if slices.Sort(others); len(others) > 0 {
+		lacks(result.JudgedOwn, fact.Of("lacks_lost", "ranks", others))
+	}
 	var notes []trace.Note // one per kind
-	ranks := map[trace.NoteKind][]string{}
+	ranks, judged := map[trace.NoteKind][]string{}, map[trace.NoteKind]result.Judged{}
 	for _, r := range h.ranks {
 		for _, n := range r.Notes {
-			if judgedDespite(n.Kind) == result.JudgedAll || n.Kind == trace.NoteLostOps && len(lost) > 0 {
+			despite := judgedDespite(n.Kind)
+			if despite == result.JudgedAll || n.Kind == trace.NoteLostOps && len(lost) > 0 {
 				continue
+			}
+			share := shareOf(r, &n)
+			if h.lost = max(h.lost, share); share > fewLost {
+				judged[n.Kind] = despite
 			}
 			if ranks[n.Kind] = append(ranks[n.Kind], r.Label); len(ranks[n.Kind]) == 1 {
 				notes = append(notes, n)
@@ -72,7 +119,7 @@ func (h *Sample) Lacks(rep *result.Report) {
 		if n.Count > 1 && !n.SaysCount() {
 			what = fact.Of("lacks_many", "n", n.Count, "what", what)
 		}
-		lacks(judgedDespite(n.Kind), fact.Of("lacks_note", "ranks", slices.Compact(ranks[n.Kind]), "what", what))
+		lacks(judged[n.Kind], fact.Of("lacks_note", "ranks", slices.Compact(ranks[n.Kind]), "what", what))
 	}
 }
 

@@ -27,6 +27,7 @@ type Sample struct {
 	rankSteps map[bucket]int
 	judged    result.Judged // the figures that can be judged with the data of this side
 	lacks     []fact.Fact   // the data that this side lacks
+	lost      float64       // the largest share of a rank's records that is lost or wrong; 1: unknown
 }
 
 // stacks reports whether Python stacks were recorded.
@@ -95,7 +96,8 @@ type sampled struct {
 	ranks int // number of ranks that made the step
 }
 
-// addSteps samples the figures of steps. It leaves out the first step, and steps that some rank did not make.
+// addSteps samples the figures of steps. It leaves out the first step, steps that some rank did not make, and steps in
+// which a compared rank lost GPU work.
 func (h *Sample) addSteps(steps []result.Step) []sampled {
 	in := map[int]bool{}
 	for _, r := range h.ranks {
@@ -106,7 +108,7 @@ func (h *Sample) addSteps(steps []result.Step) []sampled {
 		s := &steps[n]
 		b := bucket{s.Kind, s.Mode, s.Batch}
 		out[n] = sampled{b, -1, 0}
-		if n == 0 && h.a.Steps > 1 || !h.a.Whole(n) {
+		if n == 0 && h.a.Steps > 1 || !h.a.Made(n) || slices.ContainsFunc(h.ranks, func(r *match.Rank) bool { return r.Lacks(n) }) {
 			continue
 		}
 		var sum [6]float64
