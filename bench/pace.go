@@ -46,7 +46,7 @@ const (
 
 // pace returns nil if the load has no rate of its own, if it is too small or too short for a verdict, if more than a
 // twentieth of its requests failed, or if E2E depends on unknown times of tokens. Requests that were ended with the load
-// count as in flight until then.
+// count as in flight until then; how long they would have taken is not known.
 func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	due := slices.Clone(ok)
 	for i := range records {
@@ -57,23 +57,26 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*len(due) < 19*len(records) || slices.ContainsFunc(due, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
 		return nil
 	}
-	slices.SortStableFunc(due, func(a, b *Record) int { return cmp.Compare(a.Scheduled, b.Scheduled) })
+	ok = slices.Clone(ok)
+	for _, list := range [][]*Record{due, ok} {
+		slices.SortStableFunc(list, func(a, b *Record) int { return cmp.Compare(a.Scheduled, b.Scheduled) })
+	}
 	n, m := len(due), len(ok)
-	sending := float64(due[n-1].Scheduled - due[0].Scheduled)
-	took, part, early := alike(due), max(5, n/8), math.Inf(1)
+	sending := float64(ok[m-1].Scheduled - ok[0].Scheduled)
+	took, part, early := alike(ok), max(5, m/8), math.Inf(1)
 	if took == nil {
 		return nil
 	}
-	for i := 0; i+part <= n; i += part {
+	for i := 0; i+part <= m; i += part {
 		early = min(early, metric.Median(took[i:i+part]))
 	}
-	late := metric.Median(took[n-part:])
+	late := metric.Median(took[m-part:])
 	if sending <= 0 || sending < sendsPerReply*early {
 		return nil
 	}
 	p := &Pace{Verdict: KeepsUp, Offered: run.Rate, Growth: (late - early) / sending}
 	if run.Rate <= 0 {
-		p.Offered = float64(n-1) / sending * 1e9
+		p.Offered = float64(m-1) / sending * 1e9
 	}
 	ended := make([]int64, m)
 	for i, r := range ok {
@@ -96,9 +99,9 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	p.Sustained = float64(to-from) / float64(max(ended[to]-ended[from], 1)) * 1e9
 	usual := slices.Sorted(slices.Values(took))
 	waits := metric.Quantile(usual, 0.5) - metric.Quantile(usual, 0.05)
-	backlog := float64(p.Most)*sending/float64(n-1) - metric.Quantile(usual, 0.25)
+	backlog := float64(p.Most)*sending/float64(m-1) - metric.Quantile(usual, 0.25)
 	var crowd []float64 // times of the requests in flight at the peak
-	for i, r := range due {
+	for i, r := range ok {
 		if r.Scheduled <= peak && r.Done > peak {
 			crowd = append(crowd, took[i])
 		}
@@ -122,42 +125,43 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	if len(t) > 0 && p.Verdict != KeepsUp {
 		return nil // the queue may be due to the profiler
 	}
-	if p.Verdict != KeepsUp && waitsInClient(due[n-part:], took[n-part:]) {
+	if p.Verdict != KeepsUp && waitsInClient(ok, took, part) {
 		p.Verdict = ClientLimit
 	}
 	return p
 }
 
-// waitsInClient reports whether the median request spent at least half of its time waiting in the client.
-func waitsInClient(due []*Record, took []float64) bool {
-	var share []float64
-	for i, r := range due {
-		share = append(share, float64(r.Released-r.Scheduled)/max(took[i], 1))
+// waitsInClient reports whether the last requests spent at least half of their time waiting in the client, and no more
+// time in the server than the first requests did. part is the number of requests at either end.
+func waitsInClient(ok []*Record, took []float64, part int) bool {
+	var share, inServer []float64
+	for i, r := range ok {
+		gate := float64(r.Released - r.Scheduled)
+		share, inServer = append(share, gate/max(took[i], 1)), append(inServer, took[i]-gate)
 	}
-	return metric.Median(share) >= 0.5
+	last := len(ok) - part
+	return metric.Median(share[last:]) >= 0.5 && metric.Median(inServer[last:]) < slowAtPeak*metric.Median(inServer[:part])
 }
 
 // alike returns the E2E from scheduled of each request as if all requests had the mean output length. It returns nil if
 // lengths differ and the times of the tokens are not known.
-func alike(due []*Record) []float64 {
+func alike(ok []*Record) []float64 {
 	var mean float64
 	least, most, untimed := math.MaxInt, 0, 0
-	for _, r := range due {
-		mean += float64(r.OutputLen) / float64(len(due))
-		if r.OK() {
-			least, most = min(least, r.OutputLen), max(most, r.OutputLen)
-		}
+	for _, r := range ok {
+		mean += float64(r.OutputLen) / float64(len(ok))
+		least, most = min(least, r.OutputLen), max(most, r.OutputLen)
 	}
-	out := make([]float64, len(due))
-	for i, r := range due {
+	out := make([]float64, len(ok))
+	for i, r := range ok {
 		out[i] = float64(r.Done - r.Scheduled)
-		if tpot, timed := r.TPOT(); timed && r.OK() {
+		if tpot, timed := r.TPOT(); timed {
 			out[i] = float64(r.First-r.Scheduled) + max(mean-1, 0)*tpot
-		} else if r.OK() && r.OutputLen > 1 {
+		} else if r.OutputLen > 1 {
 			untimed++
 		}
 	}
-	if 20*untimed > len(due) && most > least {
+	if 20*untimed > len(ok) && most > least {
 		return nil
 	}
 	return out

@@ -172,6 +172,14 @@ func TestPaceCauses(t *testing.T) {
 		return records
 	}
 	same := func(int) int { return 20 }
+	ended := func(records []Record, at int64) []Record {
+		for i := range records {
+			if r := &records[i]; r.Done > at {
+				r.Done, r.Failure = at, Interrupted
+			}
+		}
+		return records
+	}
 	for _, c := range []struct {
 		name    string
 		run     Run
@@ -198,18 +206,26 @@ func TestPaceCauses(t *testing.T) {
 			}
 			return due, due, due + second
 		}, same), KeepsUp},
-		{"half of the requests ended with the load", Run{Rate: 10}, func() []Record {
-			records := load(300, func(i int) (int64, int64, int64) {
-				due := int64(i) * second / 10
-				return due, due, min(due+second+int64(i)*second/10, 30*second)
-			}, same)
-			for i := range records {
-				if records[i].Done == 30*second {
-					records[i].Failure = Interrupted
-				}
-			}
-			return records
-		}(), Overload},
+		{"replies of 20 s, ended with the load", Run{Rate: 10}, ended(load(600, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 10
+			return due, due, due + 20*second
+		}, same), 60*second), KeepsUp},
+		{"replies of 50 s, ended with the load", Run{Rate: 10}, ended(load(600, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 10
+			return due, due, due + 50*second
+		}, same), 60*second), ""},
+		{"1.3 times the capacity, ended with the load", Run{Rate: 20}, ended(load(1200, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 20
+			return due, due, due + 2*second + int64(i)*second*3/200
+		}, same), 60*second), Overload},
+		{"twice the capacity, ended with the load", Run{Rate: 10}, ended(load(300, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 10
+			return due, due, due + second + int64(i)*second/10
+		}, same), 30*second), Overload},
+		{"a high limit in the client, and a queue in the server", Run{Rate: 20, MaxConcurrency: 256}, load(1200, func(i int) (int64, int64, int64) {
+			due, done := int64(i)*second/20, 6*second+int64(i)*second/10 // the server completes 10/s
+			return due, max(due, done-256*second/10), done
+		}, same), Overload},
 	} {
 		var ok []*Record
 		for i := range c.records {

@@ -82,7 +82,7 @@ const (
 	Malformed   Failure = "malformed"    // reply is not HTTP, not an event stream, or not JSON
 	Empty       Failure = "empty"        // status 200, but no token
 	ServerError Failure = "server_error" // an error event in a stream
-	Interrupted Failure = "interrupted"  // still in progress when the user ended the run
+	Interrupted Failure = "interrupted"  // in progress when the user or the time limit of the load ended it
 	NotSent     Failure = "not_sent"     // not yet sent when the user ended the run; neither a failure nor a success
 )
 

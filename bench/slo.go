@@ -245,7 +245,7 @@ func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) 
 	for i := range g.Missed {
 		g.Missed[i].First = []int{}
 	}
-	tokens := 0
+	tokens, unseen := 0, make([]int, len(s)) // unseen: judged requests whose latency was not seen, by objective
 	for _, r := range ok {
 		if t.request(r) {
 			continue
@@ -265,8 +265,11 @@ func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) 
 			continue
 		}
 		for i := range fates {
-			if fates[i] == met {
+			switch fates[i] {
+			case met:
 				g.Met[i]++
+			case unmeasured:
+				unseen[i]++
 			}
 		}
 		if !bad {
@@ -275,7 +278,7 @@ func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) 
 		}
 	}
 	for i := range g.Met {
-		g.Met[i] /= float64(max(g.Judged, 1))
+		g.Met[i] /= float64(max(g.Judged-unseen[i], 1))
 	}
 	g.Share = float64(g.Good) / float64(max(g.Judged, 1))
 	if seconds *= float64(requests) / float64(ended); seconds > 0 {

@@ -122,7 +122,7 @@ func TestMissedAndUnmeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := Summarize(records, &Run{Duration: 10_000 * ms}, Options{SLO: slo}).Goodput
-	if g == nil || g.Judged != 1000 || g.Good != 992 || g.Unmeasured != 0 || g.Short(1) == "" {
+	if g == nil || g.Met[1] != 1 || g.Judged != 1000 || g.Good != 992 || g.Unmeasured != 0 || g.Short(1) == "" {
 		t.Errorf("%+v", g)
 	}
 }

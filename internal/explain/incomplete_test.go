@@ -227,3 +227,16 @@ func TestLimitFewSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareNothingLeft: if each step lacks work of one rank, nothing is judged, which is not the same as captures
+// without a common step.
+func TestCompareNothingLeft(t *testing.T) {
+	c := compared(t, realSet(t, "balanced"), dropKernels(realSet(t, "balanced"), 2, 0.5, 0), CompareOptions{})
+	if c.Refused || c.Judged != result.JudgedNone || len(c.Incomplete) == 0 || len(c.Unlike) > 0 {
+		t.Errorf("refused %v, judged %v, unlike %v, incomplete %v", c.Refused, c.Judged, c.Unlike, c.Incomplete)
+	}
+	whole := compared(t, realSet(t, "balanced"), realSet(t, "balanced"), CompareOptions{})
+	if whole.Refused || whole.Judged != result.JudgedAll {
+		t.Errorf("the healthy twin: refused %v, judged %v", whole.Refused, whole.Judged)
+	}
+}

@@ -60,12 +60,17 @@ const (
 // unlike lists the differences between the workloads of the captures, and decides whether they rule out a verdict.
 func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 	add := func(f fact.Fact) { c.Unlike = append(c.Unlike, f) }
+	lossy := c.Judged >= result.JudgedSteps && max(a.lost, b.lost) > muchLost // missing steps and kernels may be lost ones
 	if !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
+		if lossy {
+			c.Judged = result.JudgedNone
+			return
+		}
 		add(fact.Of("compare_nothing"))
 		c.Refused = true
 		return
 	}
-	if lossy := c.Judged >= result.JudgedSteps && max(a.lost, b.lost) > muchLost; !ranks && !lossy { // missing kernels may be lost ones
+	if !ranks && !lossy {
 		ofA, ofB, often := alike(a, b)
 		switch {
 		case max(ofA, ofB) < leastLike:

@@ -238,7 +238,7 @@ func TestInterrupt(t *testing.T) {
 	})
 	res, err := Run(ctx, make([]workload.Request, 3), Options{
 		Backend: "vllm-chat", BaseURL: url, Stream: true, NewConnPerRequest: true, Live: live,
-		Schedule: []time.Duration{0, 50 * time.Millisecond, time.Hour},
+		Schedule: []time.Duration{0, 500 * time.Millisecond, time.Hour},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -126,7 +126,7 @@ func (o *Options) defaults() {
 // Run sends the plan and waits for all requests. Run returns an error only if the plan is invalid or if Retokenize
 // fails. A failed request is not an error: the record of the request holds the reason. An error of Retokenize is
 // returned together with the result. When ctx ends, Run returns the partial result. Requests in flight then end as
-// [bench.Interrupted], and unsent requests end as [bench.NotSent].
+// [bench.Interrupted], as at the end of Grace, and unsent requests end as [bench.NotSent].
 func Run(ctx context.Context, reqs []workload.Request, opt Options) (*Result, error) {
 	opt.defaults()
 	if len(reqs) == 0 {

@@ -133,6 +133,10 @@ var replies = []struct {
 	{"a compressed stream", "vllm-chat",
 		zipped("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "data: {\"choices\":[{\"delta\":{\"content\":\" b\"},\"finish_reason\":\"stop\"}]}\n\n", "data: [DONE]\n\n"),
 		`"a b" finish=stop out=2/chunks in=0 cached=-1 dp=-1 chunks=-1,-1`},
+	{"a compressed stream of several members, and bytes after it", "vllm-chat",
+		strings.Replace(zipped("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"), "0\r\n\r\n", "", 1) +
+			strings.SplitN(strings.Replace(zipped("data: {\"choices\":[{\"delta\":{\"content\":\" b\"},\"finish_reason\":\"stop\"}]}\n\n", "data: [DONE]\n\n"), "0\r\n\r\n", "", 1), "\r\n\r\n", 2)[1] + chunk("", "rest") + "0\r\n\r\n",
+		`"a b" finish=stop out=2/chunks in=0 cached=-1 dp=-1 chunks=-1,-1`},
 	{"a body that is not compressed as it says", "vllm-chat", strings.Replace(plain("text/event-stream", "data: [DONE]\n\n"), "\r\n", "\r\nContent-Encoding: gzip\r\n", 1),
 		`"" finish= out=0/chunks in=0 cached=-1 dp=-1 chunks= malformed the body is not valid gzip: gzip: invalid header`},
 	{"embeddings", "vllm-embedding",

@@ -180,10 +180,10 @@ func TestTimeLimit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			url := fake(t, fakeengine.Options{Pace: 200 * time.Millisecond}) // a request takes 1 s
+			url := fake(t, fakeengine.Options{Pace: 500 * time.Millisecond}) // a request takes 2.5 s
 			reqs := slices.Repeat([]workload.Request{{Prompt: "p", OutputLen: 5}}, 3)
 			opt := c.opt
-			opt.Backend, opt.BaseURL, opt.Stream, opt.IgnoreEOS, opt.For = "sglang", url, true, true, 400*time.Millisecond
+			opt.Backend, opt.BaseURL, opt.Stream, opt.IgnoreEOS, opt.For = "sglang", url, true, true, time.Second
 			res, err := Run(t.Context(), reqs, opt)
 			if err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bufio"
 	"compress/gzip"
 	"io"
 )
@@ -19,15 +20,20 @@ func newUnzip() *unzip {
 	u := &unzip{in: make(chan []byte), out: make(chan []byte)}
 	go func() {
 		defer close(u.out)
-		z, err := gzip.NewReader(u)
-		if err == nil {
-			z.Multistream(false) // whatever follows is ignored
-		}
+		in := bufio.NewReader(u)
+		z, err := gzip.NewReader(in)
 		for err == nil {
-			piece := make([]byte, 16<<10)
-			var n int
-			if n, err = z.Read(piece); n > 0 {
-				u.out <- piece[:n]
+			z.Multistream(false)
+			for err == nil {
+				piece := make([]byte, 16<<10)
+				var n int
+				if n, err = z.Read(piece); n > 0 {
+					u.out <- piece[:n]
+				}
+			}
+			// Another member may follow; whatever else follows is ignored.
+			if next, _ := in.Peek(2); err == io.EOF && string(next) == "\x1f\x8b" {
+				err = z.Reset(in)
 			}
 		}
 		if err != io.EOF {
