@@ -1,6 +1,9 @@
 package trace
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // Strings is a string table. It interns raw bytes, so a reader can intern escaped text and unescape each distinct text
 // only once.
@@ -18,6 +21,11 @@ func (t *Strings) Len() int {
 		return 1
 	}
 	return len(t.list)
+}
+
+// Clone returns a copy of t. A plain copy would share slots, so neither could intern texts.
+func (t *Strings) Clone() Strings {
+	return Strings{list: slices.Clone(t.list), slots: slices.Clone(t.slots), used: t.used, hash: slices.Clone(t.hash), seed: t.seed}
 }
 
 // Get returns the text of an id, or "" for an id that was never assigned.

@@ -43,6 +43,7 @@ func clone(ts []*trace.Trace) []*trace.Trace {
 	out := make([]*trace.Trace, len(ts))
 	for i, t := range ts {
 		c := *t
+		c.Strings = t.Strings.Clone()
 		c.Spans, c.Ops, c.Comms = slices.Clone(t.Spans), slices.Clone(t.Ops), slices.Clone(t.Comms)
 		c.Memory, c.Notes, c.Tracks = slices.Clone(t.Memory), slices.Clone(t.Notes), slices.Clone(t.Tracks)
 		out[i] = &c

@@ -12,7 +12,6 @@ package retime
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -289,19 +288,10 @@ func clone(ts []*trace.Trace) []*trace.Trace {
 		c := *t
 		c.Spans, c.Ops, c.Comms = slices.Clone(t.Spans), slices.Clone(t.Ops), slices.Clone(t.Comms)
 		c.Memory, c.Notes, c.Tracks = slices.Clone(t.Memory), slices.Clone(t.Notes), slices.Clone(t.Tracks)
-		c.Strings = stringsOf(t)
+		c.Strings = t.Strings.Clone()
 		out[i] = &c
 	}
 	return out
-}
-
-// stringsOf copies a trace's strings with their ids.
-func stringsOf(t *trace.Trace) (s trace.Strings) {
-	for id := 1; id < t.Strings.Len(); id++ {
-		s.Intern(fmt.Append(nil, "\x00", id))
-		s.Replace(trace.StringID(id), t.Strings.Get(trace.StringID(id)))
-	}
-	return s
 }
 
 // sortSpans sorts a trace's spans in the order required of a Trace.
