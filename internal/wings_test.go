@@ -70,7 +70,7 @@ const (
 // budgets limits each wing: lines of Go without tests and generated files, packages, and imports between its packages.
 // They are 5 % above the size of November 2026. A change that needs more raises its budget and says why.
 var budgets = map[string]struct{ lines, packages, imports int }{
-	"api":       {3660, 3, 3},
+	"api":       {4280, 4, 4},
 	"base":      {8770, 25, 8},
 	"bench":     {4310, 1, 0},
 	"capture":   {9000, 5, 2},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 110_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), and what loads measure
+	mostCore      = 113_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), and what loads measure
 	mostReference = 32_000
 )
 

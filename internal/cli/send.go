@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
@@ -157,8 +158,8 @@ func (c *sendCmd) send(ctx context.Context, e *env, s *client.Server) error {
 		}
 	})
 	if refused, ok := errors.AsType[*client.Refused](err); ok && refused.Status == http.StatusNotFound {
-		if kind := s.WithoutGenerate(ctx); kind != "" {
-			return fmt.Errorf("this is %s, and send needs SGLang's /generate: stepscope bench serving --url %s --backend vllm --dataset-name random --num-prompts 1 sends a request to it", kind, s.URL)
+		if f := servers.Of(ctx, s); f.Kind.Row().Advice.Backend != "" {
+			return fmt.Errorf("this is %s, and send needs SGLang's /generate: stepscope bench serving --url %s --backend %s --dataset-name random --num-prompts 1 sends a request to it", &f, s.URL, f.Kind.Row().Advice.Backend)
 		}
 	}
 	if err != nil {

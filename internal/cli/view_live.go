@@ -24,7 +24,7 @@ type liveFlags struct {
 	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Key for the profile routes, if a server has a separate one."`
 	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File that holds only that key."`
 	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Header sent to these servers with each request."`
-	LogFile      []string `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of the server, whose batch lines add data that the server does not report; - for stdin. With several servers, NAME is the server's name or URL."`
+	LogFile      []string `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of an SGLang, stepscope or vLLM server, which adds data that the server does not report; - for stdin. With several servers, NAME is the server's name or URL."`
 	OutputDir    string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as for profile."`
 	fetchFlags
 }

@@ -27,7 +27,7 @@ import (
 // watchCmd is "watch".
 type watchCmd struct {
 	profiledFlags
-	LogFile []string      `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of the server, whose batch lines are followed, too; - for stdin. With several servers, NAME is the server's name or URL."`
+	LogFile []string      `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of an SGLang, stepscope or vLLM server, which is followed, too; - for stdin. With several servers, NAME is the server's name or URL."`
 	Every   time.Duration `default:"1s" help:"Time between samples."`
 	For     time.Duration `placeholder:"TIME" help:"End after this time (default: when interrupted)."`
 	ruleFlags

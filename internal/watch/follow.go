@@ -40,7 +40,9 @@ type follower struct {
 // newFollower returns a follower of a server. The follower's name is the name that the user gave to the server. If the
 // user gave no name, it is the URL of the server.
 func newFollower(r *torch.Reached, given []torch.Target, every time.Duration) *follower {
-	f := &follower{name: r.URL, every: every, server: r, reader: signals.NewReader(r.Base, r.Header)}
+	reader := signals.NewReader(r.Base, r.Header)
+	reader.Kind = r.Kind
+	f := &follower{name: r.URL, every: every, server: r, reader: reader}
 	for _, t := range given {
 		if t.URL == r.URL && t.Name != "" {
 			f.name = t.Name
@@ -82,6 +84,18 @@ func (f *follower) read(ctx context.Context) (*signals.Sample, error) {
 		return s, err
 	}
 	return f.tail.Join(s, err)
+}
+
+// unreadLog describes a log without a line about the load. It returns "" if there was such a line, or no line at all.
+func (f *follower) unreadLog() string {
+	if f.tail == nil {
+		return ""
+	}
+	lines, known := f.tail.Lines()
+	if known > 0 || lines == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: the log had %d line(s), none about the load: watch reads the batch lines of SGLang and stepscope, and vLLM's lines of throughput", f.name, lines)
 }
 
 // lacks lists the data that the server does not provide.

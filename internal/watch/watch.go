@@ -54,7 +54,7 @@ type Watch struct {
 	Hear func(e *Event, says string)
 }
 
-// Log is the log file of a server. Its batch lines contain data that the server does not export.
+// Log is the log file of a server. Its lines about the load contain data that the server does not export.
 type Log struct {
 	Server string // name or URL; "": the only server
 	Path   string // "-": stdin
@@ -125,6 +125,11 @@ func (m *coordinator) follow(ctx context.Context) error {
 	end()
 	cancel()
 	all.Wait()
+	for _, f := range m.followers {
+		if text := f.unreadLog(); text != "" {
+			w.Say.Lack("%s", text)
+		}
+	}
 	m.ring.end()
 	m.tell(&Event{Kind: KindEnd, At: time.Now(), Captures: m.budget.made, Seconds: time.Since(m.began).Seconds(), Blind: m.blind.Seconds()})
 	return errors.Join(context.Cause(ctx), m.err)
@@ -204,7 +209,7 @@ func (m *coordinator) takeLogs() error {
 func (m *coordinator) begin() {
 	for _, f := range m.followers {
 		m.see(f, f.last.At, nil)
-		what := "batch lines from a log"
+		what := "lines about the load from a log"
 		if f.server != nil {
 			what = f.server.String()
 		}

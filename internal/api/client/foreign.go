@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
@@ -67,19 +65,4 @@ func plainly(err error) error {
 		return &because{fmt.Sprintf("this is not an HTTP server, it sends %.60q: correct the URL", m[1]), err}
 	}
 	return err
-}
-
-// WithoutGenerate describes a server that has no /generate, for advice: vLLM with its version, or another
-// OpenAI-compatible server. It returns "" if the server is neither, or does not answer within 5 s.
-func (s *Server) WithoutGenerate(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	var v struct{ Version string }
-	if err := s.Get(ctx, "/version", &v); err == nil && v.Version != "" {
-		return "vLLM " + v.Version
-	}
-	if name, err := s.Model(ctx); err == nil && name != "" {
-		return "an OpenAI-compatible server"
-	}
-	return ""
 }

@@ -18,6 +18,20 @@ type Load struct {
 	Usage    *float64 `json:"token_usage"`       // used fraction of the KV cache
 	Context  *float64 `json:"num_active_tokens"` // tokens of the running sequences
 	Rate     *float64 `json:"gen_throughput"`    // generated tokens/s
+
+	At          json.RawMessage `json:"timestamp"` // s since the epoch, on the server's clock
+	MostRunning float64         `json:"max_running_requests"`
+	Disagg      *Queues         `json:"disaggregation"`
+}
+
+// Queues are the queues of a server with disaggregated prefill and decode: numbers of requests.
+type Queues struct {
+	Bootstrap       int `json:"prefill_bootstrap_queue_reqs"`
+	PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // older name of the previous field
+	Inflight        int `json:"prefill_inflight_queue_reqs"`
+	Prealloc        int `json:"decode_prealloc_queue_reqs"`
+	Transfer        int `json:"decode_transfer_queue_reqs"`
+	Retracted       int `json:"decode_retracted_queue_reqs"`
 }
 
 // Loads parses a reply to one of LoadRoutes: a list of loads, or an object that contains such a list. It returns nil

@@ -4,81 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
-// Line is a batch line in a log of SGLang or stepscope. It describes a prefill batch, or the decode batches since the
-// previous line. Missing values are Unknown.
-type Line struct {
-	At      time.Time // time on the server's clock in whole seconds, parsed in the local time zone
-	DP      int
-	Prefill bool
-
-	Running, Queued, Context, Usage float64
-	Rate                            float64 // decode: tokens/s
-	New                             float64 // prefill: tokens computed
-}
-
-// longest is larger than the length of any batch line.
-const longest = 4 << 10
-
-// ParseLine parses a line of a log; ok is false if it is not a batch line. Releases differ in the fields and in the
-// punctuation after the title, so fields are found by name. See section 7.5 of the contract and SGLang's
-// metrics_reporter.py.
-func ParseLine(text string) (l Line, ok bool) {
-	head, rest, found := strings.Cut(strings.TrimSpace(text[:min(len(text), longest)]), "] ")
-	if !found || len(head) < 1+len(time.DateTime) || head[0] != '[' {
-		return l, false
-	}
-	at, err := time.ParseInLocation(time.DateTime, head[1:1+len(time.DateTime)], time.Local)
-	if err != nil {
-		return l, false
-	}
-	l = Line{At: at, Running: Unknown, Queued: Unknown, Context: Unknown, Usage: Unknown, Rate: Unknown, New: Unknown}
-	for _, part := range strings.Fields(head[1+len(time.DateTime):]) {
-		if n, is := digits(strings.TrimPrefix(part, "DP")); is && strings.HasPrefix(part, "DP") {
-			l.DP = n
-		}
-	}
-	for title, prefill := range map[string]bool{"Prefill batch": true, "Decode batch": false} {
-		if after, is := strings.CutPrefix(rest, title); is {
-			l.Prefill, rest, ok = prefill, after, true
-		}
-	}
-	if !ok {
-		return l, false
-	}
-	said := false
-	for field := range strings.SplitSeq(rest, ", ") {
-		key, value, _ := strings.Cut(field, ": ")
-		// A title may be followed by ". " or " [12], " before the first field.
-		key = strings.TrimLeft(key, ".,[]0123456789 ")
-		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimRight(value, ", "), "%"), 64)
-		if err != nil || !(v >= 0) {
-			continue
-		}
-		said = true
-		switch key {
-		case "#running-req":
-			l.Running = v
-		case "#queue-req":
-			l.Queued = v
-		case "#token", "#full token":
-			l.Context = v
-		case "token usage", "full token usage":
-			l.Usage = v
-		case "gen throughput (token/s)":
-			l.Rate = v
-		case "#new-token":
-			l.New = v
-		}
-	}
-	return l, said
-}
-
-// Log accumulates batch lines into the state of ranks. The zero value is ready to use.
+// Log accumulates the lines of a log into the state of ranks. The zero value is ready to use.
 type Log struct{ ranks map[int]*logged }
 
 type logged struct {
@@ -95,7 +26,7 @@ const (
 )
 
 // Add adds a line. at is the time at which the line arrived.
-func (g *Log) Add(l *Line, at time.Time) {
+func (g *Log) Add(l *servers.Line, at time.Time) {
 	if g.ranks == nil {
 		g.ranks = map[int]*logged{}
 	}
@@ -143,7 +74,8 @@ func (s *Sample) Fill(from []Rank) {
 
 // OfLog returns a sample that is based only on a log.
 func OfLog(ranks []Rank, at time.Time) *Sample {
-	s := &Sample{At: at, Generated: Unknown, Aborted: Unknown}
+	s := blank()
+	s.At = at
 	s.Fill(ranks)
 	return s
 }

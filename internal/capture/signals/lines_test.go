@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // TestParseLine parses log lines of several releases.
@@ -26,13 +28,16 @@ func TestParseLine(t *testing.T) {
 			"DP0 5 0 9 0.25 1 - - - - -",
 		},
 		{"cut off in the middle", "[2026-11-22 10:15:32 DP1] Decode batch, #running-req: 5, #tok", "DP1 5 - - - - - - - - -"},
+		{"vLLM, engine 1", "(APIServer pid=7) INFO 09-11 10:11:22 [loggers.py:123] Engine 001: Avg prompt throughput: 12.3 tokens/s, Avg generation throughput: 712.9 tokens/s, Running: 2 reqs, Waiting: 3 reqs, GPU KV cache usage: 25.0%, Prefix cache hit rate: 45.6%", "DP1 2 3 - 0.25 712.9 - - - - -"},
+		{"vLLM before 0.8", "INFO 01-02 03:04:05 metrics.py:455] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 12.9 tokens/s, Running: 2 reqs, Swapped: 0 reqs, Pending: 4 reqs, GPU KV cache usage: 50.0%, CPU KV cache usage: 1.0%.", "DP0 2 4 - 0.5 12.9 - - - - -"},
+		{"vLLM, another line", "INFO 09-11 10:11:22 [core.py:58] Initializing a V1 LLM engine (v0.26.0) with config: Running: 2 reqs", "none"},
 		{"another line", "[2026-11-22 10:15:32 DP1] Load weight end. type=LlamaForCausalLM", "none"},
 		{"no time", "Decode batch, #running-req: 5", "none"},
 		{"only a title", "[2026-11-22 10:15:32] Decode batch", "none"},
 		{"no figures", "[2026-11-22 10:15:32] Decode batch, #running-req: x, token usage: nan", "none"},
 	} {
 		got := "none"
-		if l, ok := ParseLine(c.line); ok {
+		if l, ok := servers.ParseLine(c.line); ok {
 			var g Log
 			g.Add(&l, l.At)
 			got = show(&g.Ranks(l.At)[0])
@@ -48,7 +53,7 @@ func TestLog(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
 	var g Log
 	line := func(s int, text string) {
-		l, ok := ParseLine("[2026-11-22 10:15:32 " + text)
+		l, ok := servers.ParseLine("[2026-11-22 10:15:32 " + text)
 		if !ok {
 			t.Fatal(text)
 		}
@@ -84,8 +89,9 @@ func TestLog(t *testing.T) {
 func FuzzParseLine(f *testing.F) {
 	f.Add("[2026-11-22 10:15:32 DP1 TP1 EP0] Decode batch, #running-req: 5, #token: 1280, token usage: 0.02, gen throughput (token/s): 2112.24, #queue-req: 3")
 	f.Add("[2026-11-22 10:15:32 DP99999999999999999999] Prefill batch. #new-token: 1e999")
+	f.Add("INFO 09-11 10:11:22 [loggers.py:123] Engine 001: Avg prompt throughput: 12.3 tokens/s, Running: 2 reqs, GPU KV cache usage: 25.0%")
 	f.Fuzz(func(t *testing.T, text string) {
-		if l, ok := ParseLine(text); ok {
+		if l, ok := servers.ParseLine(text); ok {
 			var g Log
 			g.Add(&l, l.At)
 			if l.DP < 0 || l.Running < 0 || len(g.Ranks(l.At)) != 1 {

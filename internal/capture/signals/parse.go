@@ -2,53 +2,69 @@ package signals
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
-// family is the field of Rank to which the samples of a metric family in /metrics are added.
-type family struct {
-	of func(*Rank) *float64
-	// If only is set, the family includes only samples with this label. If but is set, the family excludes samples with
-	// this label.
-	only, but [2]string
+// ranked and whole return the place of a figure of a rank and of the server.
+var (
+	ranked = map[servers.Figure]func(*Rank) *float64{
+		servers.Running: func(r *Rank) *float64 { return &r.Running }, servers.Queued: func(r *Rank) *float64 { return &r.Queued },
+		servers.Context: func(r *Rank) *float64 { return &r.Context }, servers.Usage: func(r *Rank) *float64 { return &r.Usage },
+		servers.Rate: func(r *Rank) *float64 { return &r.Rate }, servers.Generated: func(r *Rank) *float64 { return &r.Generated },
+		servers.Computed: func(r *Rank) *float64 { return &r.Computed }, servers.Passes: func(r *Rank) *float64 { return &r.Passes },
+		servers.Busy: func(r *Rank) *float64 { return &r.Busy }, servers.Device: func(r *Rank) *float64 { return &r.Device },
+	}
+	whole = map[servers.Figure]func(*Sample) *float64{
+		servers.AllGenerated: func(s *Sample) *float64 { return &s.Generated }, servers.Prompt: func(s *Sample) *float64 { return &s.Prompt },
+		servers.Cached: func(s *Sample) *float64 { return &s.Cached }, servers.Received: func(s *Sample) *float64 { return &s.Received },
+		servers.Served: func(s *Sample) *float64 { return &s.Served }, servers.Aborted: func(s *Sample) *float64 { return &s.Aborted },
+		servers.Retracted: func(s *Sample) *float64 { return &s.Retracted }, servers.Drafts: func(s *Sample) *float64 { return &s.Drafts },
+	}
+	latencies = map[string]func(*Sample) *Histogram{
+		servers.TTFT: func(s *Sample) *Histogram { return &s.TTFT }, servers.ITL: func(s *Sample) *Histogram { return &s.ITL },
+		servers.E2E: func(s *Sample) *Histogram { return &s.E2E },
+	}
+)
+
+// index is the table of servers by the names of metrics.
+type index struct {
+	kind      servers.Kind
+	metrics   map[string][]servers.Metric
+	latencies map[string]preferred
 }
 
-// families holds the metric families with values per rank, by name. It covers SGLang from 0.5.11 on, and vLLM.
-var families = map[string][]family{
-	"sglang:num_running_reqs":    {{of: func(r *Rank) *float64 { return &r.Running }}},
-	"sglang:num_queue_reqs":      {{of: func(r *Rank) *float64 { return &r.Queued }}},
-	"sglang:token_usage":         {{of: func(r *Rank) *float64 { return &r.Usage }}},
-	"sglang:decode_sum_seq_lens": {{of: func(r *Rank) *float64 { return &r.Context }}},
-	"sglang:gen_throughput":      {{of: func(r *Rank) *float64 { return &r.Rate }}},
-	"sglang:realtime_tokens_total": {
-		{of: func(r *Rank) *float64 { return &r.Generated }, only: [2]string{"mode", "decode"}},
-		{of: func(r *Rank) *float64 { return &r.Computed }, only: [2]string{"mode", "prefill_compute"}},
-	},
-	"sglang:cuda_graph_passes_total":         {{of: func(r *Rank) *float64 { return &r.Passes }}},
-	"sglang:scheduler_stage_seconds_total":   {{of: func(r *Rank) *float64 { return &r.Busy }, but: [2]string{"category", "idle"}}},
-	"sglang:forward_execution_seconds_total": {{of: func(r *Rank) *float64 { return &r.Device }}},
-
-	"vllm:num_requests_running":         {{of: func(r *Rank) *float64 { return &r.Running }}},
-	"vllm:num_requests_waiting":         {{of: func(r *Rank) *float64 { return &r.Queued }}},
-	"vllm:kv_cache_usage_perc":          {{of: func(r *Rank) *float64 { return &r.Usage }}}, // share, 0 to 1
-	"vllm:gpu_cache_usage_perc":         {{of: func(r *Rank) *float64 { return &r.Usage }}}, // older name
-	"vllm:generation_tokens_total":      {{of: func(r *Rank) *float64 { return &r.Generated }}},
-	"vllm:prompt_tokens_total":          {{of: func(r *Rank) *float64 { return &r.Computed }}},
-	"vllm:iteration_tokens_total_count": {{of: func(r *Rank) *float64 { return &r.Passes }}},
+// preferred is a histogram of latencies. A lower rank is preferred if a server exports several names.
+type preferred struct {
+	latency string
+	rank    int
 }
 
-// histograms are the families of request latencies. Requests without streaming are excluded from TTFT, because such a
-// request receives its first token together with its last token.
-var histograms = map[string]func(*Sample) *Histogram{
-	"time_to_first_token_seconds":   func(s *Sample) *Histogram { return &s.TTFT },
-	"inter_token_latency_seconds":   func(s *Sample) *Histogram { return &s.ITL },
-	"time_per_output_token_seconds": func(s *Sample) *Histogram { return &s.ITL }, // vLLM's older name
-	"e2e_request_latency_seconds":   func(s *Sample) *Histogram { return &s.E2E },
-}
+var byPrefix = func() map[string]*index {
+	out := map[string]*index{}
+	for i := range servers.Table {
+		row := &servers.Table[i]
+		if row.Prefix == "" || out[row.Prefix] != nil {
+			continue
+		}
+		at := &index{kind: row.Kind, metrics: map[string][]servers.Metric{}, latencies: map[string]preferred{}}
+		for _, m := range row.Metrics {
+			at.metrics[m.Name] = append(at.metrics[m.Name], m)
+		}
+		for latency, names := range row.Latency {
+			for rank, name := range names {
+				at.latencies[name] = preferred{latency, rank}
+			}
+		}
+		out[row.Prefix] = at
+	}
+	return out
+}()
 
 // scheduler identifies the scheduler that reports a metric. All schedulers of a data-parallel rank may report, and all
 // of them report the same values.
@@ -59,35 +75,69 @@ func (a scheduler) compare(b scheduler) int {
 }
 
 // Parse parses the text of /metrics; ok is false if it has no metrics of an LLM server.
-func Parse(text string) (s *Sample, ok bool) {
-	s = &Sample{Generated: Unknown, Aborted: Unknown}
+func Parse(text string) (s *Sample, ok bool) { return gather(client.Metrics(text)) }
+
+// OfValues returns the sample of values that were stored with a run. A key is the name and the labels of a metric.
+func OfValues(values map[string]float64) (s *Sample, ok bool) {
+	return gather(func(yield func(client.Metric) bool) {
+		for key, v := range values {
+			m := client.Metric{Name: key, Value: v}
+			if at := strings.IndexByte(key, '{'); at >= 0 {
+				m.Name, m.Labels = key[:at], key[at:]
+			}
+			if !yield(m) {
+				return
+			}
+		}
+	})
+}
+
+func gather(metrics iter.Seq[client.Metric]) (s *Sample, ok bool) {
+	s = blank()
 	by := map[scheduler]*Rank{}
-	for m := range client.Metrics(text) {
+	found := map[string]map[int]*Histogram{} // by latency and rank of the name
+	for m := range metrics {
 		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) { // the value carries no information
 			continue
 		}
-		if of := families[m.Name]; of != nil {
-			who := reporter(&m)
-			r := by[who]
-			if r == nil {
-				made := fresh(who.dp)
-				r = &made
-				by[who] = r
-			}
-			for _, f := range of {
-				if f.only[0] != "" && m.Label(f.only[0]) != f.only[1] || f.but[0] != "" && m.Label(f.but[0]) == f.but[1] {
-					continue
-				}
-				add(f.of(r), m.Value)
-			}
-			ok = true
+		prefix, name, _ := strings.Cut(m.Name, ":")
+		if prefix == "process_start_time_seconds" {
+			s.Started = m.Value
+		}
+		of := byPrefix[prefix]
+		if of == nil {
 			continue
 		}
-		if s.take(&m) {
-			ok = true
+		for _, one := range of.metrics[name] {
+			if one.Only[0] != "" && m.Label(one.Only[0]) != one.Only[1] || one.But[0] != "" && m.Label(one.But[0]) == one.But[1] {
+				continue
+			}
+			if at := whole[one.Figure]; at != nil {
+				add(at(s), m.Value)
+			} else if at := ranked[one.Figure]; at != nil {
+				who := reporter(&m)
+				if by[who] == nil {
+					by[who] = new(fresh(who.dp))
+				}
+				add(at(by[who]), m.Value)
+			}
+		}
+		if of.metrics[name] != nil {
+			s.Values[m.Name+m.Labels] = m.Value
+			ok, s.Kind = true, of.kind
+		} else if of.latency(name, &m, found) {
+			ok, s.Kind = true, of.kind
 		}
 	}
-	var all []scheduler
+	for latency, names := range found {
+		for rank := 0; len(names) > 0; rank++ {
+			if h := names[rank]; h != nil {
+				*latencies[latency](s) = *h
+				break
+			}
+		}
+	}
+	all := make([]scheduler, 0, len(by))
 	for who := range by {
 		all = append(all, who)
 	}
@@ -100,11 +150,47 @@ func Parse(text string) (s *Sample, ok bool) {
 	return s, ok
 }
 
+// latency adds a metric of a histogram of request latencies to found. It reports whether m is such a metric. Requests
+// without streaming do not count for TTFT, because such a request receives its first token together with its last token.
+func (x *index) latency(name string, m *client.Metric, found map[string]map[int]*Histogram) bool {
+	for _, part := range []string{"_bucket", "_sum", "_count"} {
+		base, is := strings.CutSuffix(name, part)
+		if !is {
+			continue
+		}
+		of, known := x.latencies[base]
+		if !known {
+			continue
+		}
+		if of.latency == servers.TTFT && strings.EqualFold(m.Label("is_streaming"), "false") {
+			return true
+		}
+		if found[of.latency] == nil {
+			found[of.latency] = map[int]*Histogram{}
+		}
+		h := found[of.latency][of.rank]
+		if h == nil {
+			h = &Histogram{}
+			found[of.latency][of.rank] = h
+		}
+		switch part {
+		case "_sum":
+			h.Sum += m.Value
+		case "_count":
+			h.Count += m.Value
+		default:
+			h.observe(m.Label("le"), m.Value)
+		}
+		return true
+	}
+	return false
+}
+
 // reporter returns the scheduler that the labels of a metric name. It knows the labels of SGLang and of vLLM.
 func reporter(m *client.Metric) scheduler {
 	number := func(names ...string) int {
 		for _, name := range names {
-			if n, ok := digits(m.Label(name)); ok {
+			if n, ok := servers.Number(m.Label(name)); ok {
 				return n
 			}
 		}
@@ -113,60 +199,9 @@ func reporter(m *client.Metric) scheduler {
 	return scheduler{number("dp_rank", "engine"), number("pp_rank"), number("tp_rank")}
 }
 
-// most is larger than any real number of ranks.
-const most = 1 << 20
-
-func digits(s string) (n int, ok bool) {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' || n > most {
-			return 0, false
-		}
-		n = n*10 + int(s[i]-'0')
-	}
-	return n, s != ""
-}
-
 func add(to *float64, v float64) {
 	if Known(*to) {
 		v += *to
 	}
 	*to = v
-}
-
-// take processes metrics of the server as a whole. It reports whether m is such a metric.
-func (s *Sample) take(m *client.Metric) bool {
-	engine, name, named := strings.Cut(m.Name, ":")
-	if !named {
-		if engine == "process_start_time_seconds" {
-			s.Started = m.Value
-		}
-		return false
-	}
-	switch name {
-	case "generation_tokens_total":
-		add(&s.Generated, m.Value)
-		return true
-	case "num_aborted_requests_total":
-		add(&s.Aborted, m.Value)
-		return true
-	}
-	for _, part := range []string{"_bucket", "_sum", "_count"} {
-		base, is := strings.CutSuffix(name, part)
-		of := histograms[base]
-		if !is || of == nil {
-			continue
-		}
-		h := of(s)
-		switch {
-		case base == "time_to_first_token_seconds" && strings.EqualFold(m.Label("is_streaming"), "false"):
-		case part == "_sum":
-			h.Sum += m.Value
-		case part == "_count":
-			h.Count += m.Value
-		default:
-			h.observe(m.Label("le"), m.Value)
-		}
-		return true
-	}
-	return false
 }

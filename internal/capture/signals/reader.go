@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,21 +10,37 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // Reader samples one server. It is not safe for concurrent use.
 type Reader struct {
 	server *client.Server
+	Kind   servers.Kind // for advice; "": unknown
+	Loads  When         // when to read the load routes
 
 	metrics route // /metrics
 	loads   route // state of the current one of client.LoadRoutes
 	at      int   // index of the current route
 }
 
+// When states when a Reader reads the load routes of a server.
+type When int
+
+// Values of When.
+const (
+	Always         When = iota
+	WithoutMetrics      // only if the server has no /metrics
+	Never
+)
+
 // NewReader returns a Reader of the server at url. header is sent with each request and contains the server's key.
 func NewReader(url string, header http.Header) *Reader {
-	return &Reader{server: &client.Server{URL: url, Header: header}}
+	return ReaderOf(&client.Server{URL: url, Header: header})
 }
+
+// ReaderOf returns a Reader of a server.
+func ReaderOf(server *client.Server) *Reader { return &Reader{server: server} }
 
 // route is the state of a route. SGLang 0.5.11 has /v1/loads, but each request to this route fails and writes a page of
 // log output. A failed route is therefore not requested again until the server has been unreachable.
@@ -43,16 +60,18 @@ func (r *Reader) Read(ctx context.Context) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.readLoads(ctx)
-	if err != nil {
-		return nil, err
+	var list []client.Load
+	if r.Loads == Always || r.Loads == WithoutMetrics && s == nil {
+		if list, err = r.ReadLoads(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if s == nil && list == nil {
+	if s == nil && list == nil && (r.metrics == dead || r.Loads != Never) {
 		r.Forget()
-		return nil, fmt.Errorf("%s: %w", r.server.URL, ErrNothing)
+		return nil, fmt.Errorf("%s: %w: %s", r.server.URL, ErrNothing, r.metricsAdvice())
 	}
 	if s == nil {
-		s = &Sample{Generated: Unknown, Aborted: Unknown}
+		s = blank()
 	}
 	s.At = at
 	s.join(list)
@@ -66,7 +85,12 @@ func (r *Reader) Forget() { r.metrics, r.loads, r.at = untried, untried, 0 }
 func (r *Reader) HasMetrics() bool { return r.metrics == works }
 
 // ErrNothing means that a server exports neither metrics nor loads.
-var ErrNothing = errors.New("provides neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics")
+var ErrNothing = errors.New("provides neither /metrics nor its loads")
+
+// metricsAdvice says how to start the server with metrics.
+func (r *Reader) metricsAdvice() string {
+	return cmp.Or(r.Kind.Row().Advice.Metrics, "start SGLang (or stepscope serve) with --enable-metrics")
+}
 
 // Answered reports whether an error of Read comes from an answer of the server. In that case waiting does not help.
 func Answered(err error) bool {
@@ -96,8 +120,8 @@ func (r *Reader) readMetrics(ctx context.Context) (*Sample, error) {
 	return s, nil
 }
 
-// readLoads reads the loads of the ranks. If the server does not report loads, it returns nil.
-func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
+// ReadLoads reads the loads of the ranks. If the server does not report loads, it returns nil.
+func (r *Reader) ReadLoads(ctx context.Context) ([]client.Load, error) {
 	for r.loads != dead {
 		reply, err := r.server.Ask(ctx, http.MethodGet, client.LoadRoutes[r.at], nil)
 		switch {
@@ -146,8 +170,9 @@ func value(v *float64) float64 {
 
 // Lacks lists the data that a sample lacks, with the server settings that provide these data.
 func (r *Reader) Lacks(s *Sample) (out []string) {
+	advice := s.Kind.Row().Advice
 	if r.metrics != works {
-		return []string{"only requests, cache use and throughput are known, no latencies: /metrics is off; start the server with --enable-metrics"}
+		return []string{"only requests, cache use and throughput are known, no latencies: /metrics is off; " + servers.SGLang.Row().Advice.Metrics}
 	}
 	none := func(of func(*Rank) float64) bool {
 		return !slices.ContainsFunc(s.Ranks, func(r Rank) bool { return Known(of(&r)) })
@@ -155,11 +180,15 @@ func (r *Reader) Lacks(s *Sample) (out []string) {
 	if none(func(r *Rank) float64 { return r.Running }) {
 		out = append(out, "the requests of each rank are not known yet")
 	}
-	if none(func(r *Rank) float64 { return r.Busy }) {
-		out = append(out, "no host time per forward step (scheduler_stage_seconds_total, since SGLang 0.5.23)")
-	}
-	if none(func(r *Rank) float64 { return r.Device }) {
-		out = append(out, "no device time per forward step (SGLANG_ENABLE_METRICS_DEVICE_TIMER=1 in the server's environment)")
+	for _, one := range []struct {
+		what, from string
+		of         func(*Rank) float64
+	}{{"host", advice.Host, func(r *Rank) float64 { return r.Busy }}, {"device", advice.Device, func(r *Rank) float64 { return r.Device }}} {
+		if text := "no " + one.what + " time per forward step"; none(one.of) && one.from != "" {
+			out = append(out, text+" ("+one.from+")")
+		} else if none(one.of) {
+			out = append(out, fmt.Sprintf("%s: %s does not report it", text, s.Kind))
+		}
 	}
 	return out
 }

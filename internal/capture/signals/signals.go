@@ -2,8 +2,7 @@
 // latencies of requests. A [Reader] samples the server's counters and gauges; [Between] computes the activity between
 // two samples.
 //
-// The sources are /metrics of SGLang (the families of 0.5.11 to 0.5.23), stepscope and vLLM, and also /v1/loads or
-// /get_load. The load routes are needed because gauges in /metrics date from the last batch that a scheduler logged.
+// The sources are /metrics, with the names of the table of servers, and also /v1/loads or /get_load. The load routes are needed because gauges in /metrics date from the last batch that a scheduler logged.
 // For an idle rank, that batch may be half a minute old.
 package signals
 
@@ -11,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // Unknown is the value of data that a server does not provide.
@@ -73,9 +74,72 @@ type Sample struct {
 	// Latencies of all requests, s.
 	TTFT, ITL, E2E Histogram
 
-	Generated float64 // total tokens generated; set only if the totals of the ranks are unknown
-	Aborted   float64 // total number of aborted requests
-	Started   float64 // start of the server process, s since the epoch
+	Kind   servers.Kind       // by the names of the metrics; "": no metrics
+	Values map[string]float64 // the metrics of the table of servers; key: name and labels
+
+	Generated float64 // total tokens generated
+	Prompt    float64 // total prompt tokens looked up in the prefix cache
+	Cached    float64 // total prompt tokens found in the prefix cache
+	Received  float64 // total requests received
+	Served    float64 // total requests that have ended
+	Aborted   float64 // total requests aborted
+	Retracted float64 // requests that lost their place in the KV cache
+	Drafts    float64 // above 0: the server generates several tokens a step
+	Started   float64 // start of the server process, s since the epoch; 0: unknown
+}
+
+// blank returns a sample with all values Unknown.
+func blank() *Sample {
+	s := &Sample{Values: map[string]float64{}}
+	for _, at := range whole {
+		*at(s) = Unknown
+	}
+	return s
+}
+
+// Sum returns the sum of a value over the ranks that report it, or Unknown if none does.
+func (s *Sample) Sum(of func(*Rank) float64) float64 {
+	sum := Unknown
+	for i := range s.Ranks {
+		if v := of(&s.Ranks[i]); Known(v) {
+			add(&sum, v)
+		}
+	}
+	return sum
+}
+
+// State is the load of a server at one moment, summed over its ranks.
+type State struct {
+	Running, Queued float64 // requests
+	KV              float64 // share of the KV cache in use on the fullest rank; -1: unknown
+}
+
+// State returns the load of the server, or nil if neither running nor queued requests are known.
+func (s *Sample) State() *State {
+	running, queued := s.Sum(func(r *Rank) float64 { return r.Running }), s.Sum(func(r *Rank) float64 { return r.Queued })
+	if !Known(running) && !Known(queued) {
+		return nil
+	}
+	out := &State{Running: or(running, 0), Queued: or(queued, 0), KV: -1}
+	for i := range s.Ranks {
+		if v := s.Ranks[i].Usage; v > out.KV {
+			out.KV = v
+		}
+	}
+	return out
+}
+
+// Work returns a number that grows with any work of the server, and whether requests are running; ok is false if the
+// sample shows neither.
+func (s *Sample) Work() (n float64, busy, ok bool) {
+	computed, passes := s.Sum(func(r *Rank) float64 { return r.Computed }), s.Sum(func(r *Rank) float64 { return r.Passes })
+	for _, v := range []float64{s.Prompt, s.Generated, s.Received, s.Served, computed, passes} {
+		if Known(v) {
+			n, ok = n+v, true
+		}
+	}
+	running := s.Sum(func(r *Rank) float64 { return r.Running })
+	return n, running > 0, ok || Known(running)
 }
 
 // Live is the activity of a server between two samples. Rates are per second.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
@@ -19,7 +20,7 @@ const (
 	mostLine  = 64 << 10               // maximum length of a line; a longer line is truncated
 )
 
-// Tail reads new batch lines of a log. The log is stdin or a file. A file is read from its current end onwards, even if
+// Tail reads new lines of a log. The log is stdin or a file. A file is read from its current end onwards, even if
 // the file is moved, truncated or recreated.
 type Tail struct {
 	path string
@@ -29,8 +30,10 @@ type Tail struct {
 	half []byte // incomplete line at the end of the text read so far
 	skip bool   // the current line is too long; the rest of the line is skipped
 
-	mu  sync.Mutex
-	log Log
+	mu    sync.Mutex
+	log   Log
+	lines int // complete lines
+	known int // lines about the load
 }
 
 // OpenTail opens a log at the end of the file; "-" is stdin. [Tail.Follow] reads it.
@@ -55,6 +58,13 @@ func (t *Tail) Ranks(now time.Time) []Rank {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.log.Ranks(now)
+}
+
+// Lines returns the number of lines read, and of those about the load.
+func (t *Tail) Lines() (read, known int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lines, t.known
 }
 
 // Join adds the log's data to s, a sample of the same server. If the server exports nothing, Join returns a sample that
@@ -149,11 +159,14 @@ func (t *Tail) take(text []byte) {
 		if !ended {
 			return
 		}
-		if l, ok := ParseLine(string(t.half)); ok {
-			t.mu.Lock()
+		l, ok := servers.ParseLine(string(t.half))
+		t.mu.Lock()
+		t.lines++
+		if ok {
+			t.known++
 			t.log.Add(&l, time.Now())
-			t.mu.Unlock()
 		}
+		t.mu.Unlock()
 		t.half, t.skip, text = t.half[:0], false, rest
 	}
 }

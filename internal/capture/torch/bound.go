@@ -18,13 +18,6 @@ import (
 // a fixed time, the server is therefore also given a number of steps. This number is larger than the number of steps
 // that the server can run in that time.
 
-// Shortest step times that are assumed if the step time is unknown. A step of any model worth serving takes more than a
-// millisecond on a GPU.
-const (
-	shortStep     = time.Millisecond
-	shortStepHere = 100 * time.Microsecond // stepscope serve can run models with a few thousand weights
-)
-
 // spareSteps is a margin for short windows. spareFactor is a margin for steps that become shorter.
 const spareSteps, spareFactor = 100, 4
 
@@ -34,10 +27,7 @@ func (m *member) bound() int {
 	if n, _ := m.told(); n > 0 || m.w.For <= 0 {
 		return n
 	}
-	step := int64(shortStep)
-	if m.kind == Stepscope {
-		step = int64(shortStepHere)
-	}
+	step := int64(m.profile().Step)
 	if len(m.stretches) > 0 {
 		step = max(slices.MinFunc(m.stretches, func(a, b stretch) int { return int(a.took - b.took) }).took/spareFactor, 1)
 	}
@@ -48,8 +38,8 @@ func (m *member) bound() int {
 func (m *member) sayUnbounded() {
 	why := "a window without a number of steps does not end by itself"
 	switch {
-	case m.kind == VLLM:
-		why = "vLLM does not end windows by itself"
+	case !m.profile().Ends:
+		why = fmt.Sprintf("%s does not end windows by itself", m.kind)
 	case m.bound() > 0:
 		return
 	}
@@ -68,7 +58,7 @@ type opened struct {
 
 // openFile returns the path of the record's file, or "" if no record is written.
 func (m *member) openFile() string {
-	if m.kind == Stepscope || m.o.Sessions == "" {
+	if m.profile().Refuses || m.o.Sessions == "" {
 		return ""
 	}
 	return filepath.Join(m.o.Sessions, "open", notPlain.ReplaceAllString(m.URL, "-")+".json")
@@ -86,7 +76,7 @@ func (m *member) noteOpen(ctx context.Context) error {
 	switch err := private.Read(file, &was); {
 	case err == nil && was.Host == host && alive(was.PID):
 		return fmt.Errorf("%s: stepscope process %d has had a window open there since %s: wait for it", m.URL, was.PID, was.At.Local().Format(time.DateTime))
-	case err == nil && m.kind != VLLM:
+	case err == nil && m.profile().Ends:
 		if was.Host == host {
 			m.o.Log(fmt.Sprintf("%s: a window that stepscope opened there at %s was not closed: closing it", m.URL, was.At.Local().Format(time.DateTime)))
 			if _, err := m.stop(ctx); err != nil {
@@ -97,8 +87,8 @@ func (m *member) noteOpen(ctx context.Context) error {
 			}
 		}
 	case err == nil:
-		return fmt.Errorf("%s: a window that stepscope opened there at %s was not closed, and vLLM does not end windows by itself: close it with: stepscope profile stop --url %s, or, after profile start, with the command that it printed",
-			m.URL, was.At.Local().Format(time.DateTime), m.URL)
+		return fmt.Errorf("%s: a window that stepscope opened there at %s was not closed, and %s does not end windows by itself: close it with: stepscope profile stop --url %s, or, after profile start, with the command that it printed",
+			m.URL, was.At.Local().Format(time.DateTime), m.kind, m.URL)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

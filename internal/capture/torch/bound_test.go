@@ -10,6 +10,7 @@ import (
 
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/base/private"
 )
 
@@ -25,12 +26,12 @@ func TestBound(t *testing.T) {
 		told   int
 		beyond string // warning; "": none
 	}{
-		{"a number of steps", SGLang, Window{NumSteps: 7}, nil, 7, ""},
-		{"a time, on a server without step times", SGLang, Window{For: 2 * time.Second}, nil, 2000 + 100, ""},
-		{"a time, with steps of 30 and 20 ms", SGLang, Window{For: 2 * time.Second}, []stretch{{took: 30 * ms}, {took: 20 * ms}}, 400 + 100, ""},
-		{"a time, on stepscope serve", Stepscope, Window{For: time.Second}, nil, 10000 + 100, ""},
-		{"no end", SGLang, Window{}, nil, 0, "a window without a number of steps does not end by itself"},
-		{"vLLM does not count steps", VLLM, Window{NumSteps: 7}, nil, 7, "vLLM does not end windows by itself"},
+		{"a number of steps", servers.SGLang, Window{NumSteps: 7}, nil, 7, ""},
+		{"a time, on a server without step times", servers.SGLang, Window{For: 2 * time.Second}, nil, 2000 + 100, ""},
+		{"a time, with steps of 30 and 20 ms", servers.SGLang, Window{For: 2 * time.Second}, []stretch{{took: 30 * ms}, {took: 20 * ms}}, 400 + 100, ""},
+		{"a time, on stepscope serve", servers.Stepscope, Window{For: time.Second}, nil, 10000 + 100, ""},
+		{"no end", servers.SGLang, Window{}, nil, 0, "a window without a number of steps does not end by itself"},
+		{"vLLM does not count steps", servers.VLLM, Window{NumSteps: 7}, nil, 7, "vLLM does not end windows by itself"},
 	} {
 		l := &log{}
 		m := &member{Target: Target{URL: "http://a:1"}, kind: c.kind, w: c.w, stretches: c.steps, o: &Options{Log: l.add}}

@@ -172,7 +172,6 @@ type member struct {
 	sizes     map[string]*seen // file sizes at closed; nil: unknown
 	src       collect.Source   // source of the server's files; nil: not determined yet
 	loads     []trace.Load     // samples of the server's queues; see the method sample
-	loadRoute int              // index in client.LoadRoutes of the first route that may work
 	stretches []stretch        // stretches of decode steps before and after the window
 	rest      func()           // ends the tiny requests; nil: none are sent
 	notes     []string         // notes from the time before waiting for files

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"io"
 	"io/fs"
 	"os"
@@ -212,10 +213,10 @@ func (m *member) nothing(ctx context.Context, w *watch) error {
 		why += n + "; "
 	}
 	switch {
-	case m.kind == Stepscope:
+	case m.profile().Files:
 		return fmt.Errorf("%s: %sthe window is over and left no file: see the server's log", m.URL, why)
-	case m.kind == VLLM:
-		return fmt.Errorf("%s: %sno new trace in %s: give --output-dir, the directory that vLLM was started with, by its path on this host, or --fetch", m.URL, why, m.dir)
+	case m.profile().OwnDir:
+		return fmt.Errorf("%s: %sno new trace in %s: give --output-dir, the directory that %s was started with, by its path on this host, or --fetch", m.URL, why, m.dir, m.kind)
 	case m.o.Fetch == nil && !here(ctx, m.URL):
 		return fmt.Errorf("%s: %sno trace in %s here: the server is on another host and does not share this directory: give --fetch 'ssh {host} cat {path}', or an --output-dir that both hosts share", m.URL, why, m.dir)
 	case !w.idle:
@@ -261,7 +262,7 @@ func (m *member) sort(w *watch, r *ServerResult) {
 // stepscope server has already merged its ranks.
 func (m *member) merge(ctx context.Context, r *ServerResult) {
 	for _, path := range r.Other {
-		if f, _ := trace.ParseFileName(filepath.Base(path)); f.Merged && m.kind == Stepscope {
+		if f, _ := trace.ParseFileName(filepath.Base(path)); f.Merged && m.profile().Merges == servers.Merges {
 			r.Merged = path
 			return
 		}

@@ -29,7 +29,7 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 			n, _, ok := c.m.forwardCount(ctx)
 			return n / float64(max(1, c.m.info.DP)), ok
 		},
-		c.m.vllmSteps,
+		c.m.countedSteps,
 	} {
 		if _, ok := read(ctx); ok {
 			c.read = read

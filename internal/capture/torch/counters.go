@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
@@ -42,29 +41,13 @@ type stretch struct {
 // per step.
 func (m *member) counters(ctx context.Context) (c counterState, ok bool) {
 	c.at = time.Now()
-	several := false
-	older := counterState{}
-	read := m.metrics(ctx, func(name string, v float64) {
-		switch {
-		case name == "inter_token_latency_seconds_sum":
-			c.sum += v
-		case name == "inter_token_latency_seconds_count":
-			c.count += v
-			ok = true
-		case name == "time_per_output_token_seconds_sum":
-			older.sum += v
-		case name == "time_per_output_token_seconds_count":
-			older.count += v
-		case name == "time_to_first_token_seconds_count":
-			c.firsts += v
-		case name == "spec_accept_length", strings.HasPrefix(name, "spec_decode_num_drafts"):
-			several = several || v > 0
-		}
-	})
-	if !ok && m.kind == VLLM { // only for vLLM, because SGLang's histogram has one value per request
-		c.sum, c.count, ok = older.sum, older.count, older.count > 0
+	s := m.metrics(ctx)
+	if s == nil {
+		return c, false
 	}
-	return c, read && ok && !several
+	c.sum, c.count, c.firsts = s.ITL.Sum, s.ITL.Count, s.TTFT.Count
+	has := len(s.ITL.Bounds) > 0 || s.ITL.Count > 0
+	return c, has && !(s.Drafts > 0)
 }
 
 // watchPace reads a server's counters until there are enough stretches, or for at most Options.Pace.

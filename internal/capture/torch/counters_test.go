@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // looksOf returns samples of a server whose steps of 16 requests take 2.5 ms, with a prefill of 30 ms at regular
@@ -66,13 +68,13 @@ func TestCountersNames(t *testing.T) {
 		kind       Kind
 		ok         bool
 	}{
-		{"SGLang", "sglang:inter_token_latency_seconds_sum{a=\"b\"} 4\nsglang:inter_token_latency_seconds_count{a=\"b\"} 1600\nsglang:spec_accept_length{a=\"b\"} 0.0\n", SGLang, true},
-		{"SGLang with speculation", "sglang:inter_token_latency_seconds_sum 4\nsglang:inter_token_latency_seconds_count 1600\nsglang:spec_accept_length 2.7\n", SGLang, false},
-		{"SGLang's time per token of a request", "sglang:time_per_output_token_seconds_sum 4\nsglang:time_per_output_token_seconds_count 1600\n", SGLang, false},
-		{"vLLM", "vllm:inter_token_latency_seconds_sum 4\nvllm:inter_token_latency_seconds_count 1600\n", VLLM, true},
-		{"older vLLM", "vllm:time_per_output_token_seconds_sum 4\nvllm:time_per_output_token_seconds_count 1600\n", VLLM, true},
-		{"vLLM with speculation", "vllm:inter_token_latency_seconds_sum 4\nvllm:inter_token_latency_seconds_count 1600\nvllm:spec_decode_num_drafts_total 9\n", VLLM, false},
-		{"none", "up 1\n", SGLang, false},
+		{"SGLang", "sglang:inter_token_latency_seconds_sum{a=\"b\"} 4\nsglang:inter_token_latency_seconds_count{a=\"b\"} 1600\nsglang:spec_accept_length{a=\"b\"} 0.0\n", servers.SGLang, true},
+		{"SGLang with speculation", "sglang:inter_token_latency_seconds_sum 4\nsglang:inter_token_latency_seconds_count 1600\nsglang:spec_accept_length 2.7\n", servers.SGLang, false},
+		{"SGLang's time per token of a request", "sglang:time_per_output_token_seconds_sum 4\nsglang:time_per_output_token_seconds_count 1600\n", servers.SGLang, false},
+		{"vLLM", "vllm:inter_token_latency_seconds_sum 4\nvllm:inter_token_latency_seconds_count 1600\n", servers.VLLM, true},
+		{"older vLLM", "vllm:time_per_output_token_seconds_sum 4\nvllm:time_per_output_token_seconds_count 1600\n", servers.VLLM, true},
+		{"vLLM with speculation", "vllm:inter_token_latency_seconds_sum 4\nvllm:inter_token_latency_seconds_count 1600\nvllm:spec_decode_num_drafts_total 9\n", servers.VLLM, false},
+		{"none", "up 1\n", servers.SGLang, false},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, c.text) }))
 		m := &member{Target: Target{URL: s.URL}, kind: c.kind, o: &Options{Client: s.Client()}}
@@ -97,7 +99,7 @@ func TestWatchPace(t *testing.T) {
 		fmt.Fprintf(w, "sglang:inter_token_latency_seconds_sum %g\nsglang:inter_token_latency_seconds_count %g\nsglang:time_to_first_token_seconds_count %g\n", c.sum, c.count, c.firsts)
 	}))
 	defer s.Close()
-	m := &member{Target: Target{URL: s.URL}, kind: SGLang, o: &Options{Client: s.Client(), Pace: 10 * time.Second}}
+	m := &member{Target: Target{URL: s.URL}, kind: servers.SGLang, o: &Options{Client: s.Client(), Pace: 10 * time.Second}}
 	m.watchPace(t.Context())
 	if n < counterMany || n > 20 {
 		t.Errorf("%d looks", n)

@@ -3,6 +3,7 @@ package torch
 import (
 	"errors"
 	"fmt"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"slices"
 	"sync"
 )
@@ -70,7 +71,7 @@ type downServer struct {
 
 func (d *downServer) result() ServerResult {
 	return ServerResult{
-		URL: d.URL, Role: d.Role, Name: d.Name, Kind: Unknown,
+		URL: d.URL, Role: d.Role, Name: d.Name, Kind: servers.Unknown,
 		Traces: []string{}, Other: []string{}, Missing: []string{}, Broken: []string{}, Notes: []string{},
 		Problem: d.Problem, err: fmt.Errorf("%s: %s", d.URL, d.Problem),
 	}

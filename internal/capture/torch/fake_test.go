@@ -48,6 +48,10 @@ func newFake(t *testing.T, old bool, info string) *fake {
 			h(w, r)
 			return
 		}
+		if f.routes["POST "+r.URL.Path] != nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(hs.Close)

@@ -41,7 +41,7 @@ func (s *Session) Guard(ctx context.Context) {
 	for _, m := range s.members {
 		switch {
 		case m.w.NumSteps == 0:
-		case m.kind == VLLM:
+		case !m.profile().Ends:
 			wg.Go(func() { m.guard(ctx) })
 		default:
 			wg.Go(func() { m.guardFiles(ctx) })
@@ -57,7 +57,7 @@ func (s *Session) Guard(ctx context.Context) {
 func (m *member) guard(ctx context.Context) {
 	began := time.Now()
 	for m.recording() {
-		n, _ := m.vllmSteps(ctx)
+		n, _ := m.countedSteps(ctx)
 		if m.hasSteps {
 			m.made(n - m.steps)
 		}

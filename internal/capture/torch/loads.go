@@ -3,12 +3,11 @@ package torch
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -23,15 +22,14 @@ func (m *member) sample(ctx context.Context) {
 	if m.Role == "" {
 		return
 	}
+	reader := m.reader()
 	tick := time.NewTicker(loadsEvery)
 	defer tick.Stop()
 	for failed := 0; failed < badLists; {
-		r, err := m.ask(ctx, http.MethodGet, "/v1/loads", nil, askPatience)
-		l, ok := trace.Load{}, false
-		if err == nil && r.Status == http.StatusOK {
-			l, ok = parseLoads(r.Body)
-		}
-		if ok {
+		limited, cancel := context.WithTimeout(ctx, askPatience)
+		list, err := reader.ReadLoads(limited)
+		cancel()
+		if l, ok := queuesOf(list); ok && err == nil {
 			l.At = cmp.Or(l.At, time.Now().UnixNano())
 			m.loads, failed = append(m.loads, l), 0
 		} else {
@@ -53,37 +51,26 @@ func (m *member) sampling(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// parseLoads parses a reply of /v1/loads from SGLang or stepscope. l.At is a time on the server's clock, like the times
-// in the server's traces; 0: unknown.
-func parseLoads(body []byte) (l trace.Load, ok bool) {
-	var all struct {
-		Loads []struct {
-			At          json.RawMessage `json:"timestamp"` // s since the epoch
-			Running     int             `json:"num_running_reqs"`
-			Waiting     int             `json:"num_waiting_reqs"`
-			MostRunning int             `json:"max_running_requests"`
-			Usage       float64         `json:"token_usage"`
-			Disagg      *struct {
-				Bootstrap       int `json:"prefill_bootstrap_queue_reqs"`
-				PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // older name of the previous field
-				Inflight        int `json:"prefill_inflight_queue_reqs"`
-				Prealloc        int `json:"decode_prealloc_queue_reqs"`
-				Transfer        int `json:"decode_transfer_queue_reqs"`
-				Retracted       int `json:"decode_retracted_queue_reqs"`
-			} `json:"disaggregation"`
-		} `json:"loads"`
-	}
-	if json.Unmarshal(body, &all) != nil || len(all.Loads) == 0 {
+// queuesOf sums up the replicas of a server; ok is false if none reports the queues of prefill or decode. l.At is a time
+// on the server's clock, like the times in the server's traces; 0: unknown.
+func queuesOf(list []client.Load) (l trace.Load, ok bool) {
+	if len(list) == 0 {
 		return l, false
 	}
-	if at, err := strconv.ParseFloat(string(all.Loads[0].At), 64); err == nil && at > 0 && at < 1<<33 {
+	if at, err := strconv.ParseFloat(string(list[0].At), 64); err == nil && at > 0 && at < 1<<33 {
 		l.At = int64(at*1e6) * 1000
 	}
-	for _, r := range all.Loads {
-		l.Running += r.Running
-		l.Waiting += r.Waiting
-		l.MostRunning += r.MostRunning
-		l.KVUsage = max(l.KVUsage, r.Usage)
+	number := func(v *float64) float64 {
+		if v == nil {
+			return 0
+		}
+		return *v
+	}
+	for _, r := range list {
+		l.Running += int(number(r.Running))
+		l.Waiting += int(number(r.Waiting))
+		l.MostRunning += int(r.MostRunning)
+		l.KVUsage = max(l.KVUsage, number(r.Usage))
 		if d := r.Disagg; d != nil {
 			ok = true
 			l.Bootstrap += max(d.Bootstrap, d.PrefillPrealloc)

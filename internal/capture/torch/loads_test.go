@@ -3,6 +3,7 @@ package torch
 import (
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -25,7 +26,7 @@ func TestLoads(t *testing.T) {
 		{"no ranks", `{"loads":[]}`, trace.Load{}, false},
 		{"something else", `[1]`, trace.Load{}, false},
 	} {
-		if got, ok := parseLoads([]byte(c.body)); got != c.want || ok != c.ok {
+		if got, ok := queuesOf((&client.Reply{Status: 200, Body: []byte(c.body)}).Loads()); got != c.want || ok != c.ok {
 			t.Errorf("%s: %+v %v, want %+v %v", c.name, got, ok, c.want, c.ok)
 		}
 	}

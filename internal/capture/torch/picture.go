@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/pause"
 	"github.com/stepscope/stepscope/internal/capture/collect"
@@ -46,7 +47,7 @@ func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*P
 	if r, err := m.ask(ctx, "GET", "/profile_files", nil, askPatience); err != nil || r.Status != 404 {
 		return nil, err
 	}
-	m.kind = SGLang
+	m.kind = servers.SGLang
 	if !m.askFor(ctx, "/server_info", &m.info) {
 		m.info = Info{}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // diffusionServer imitates SGLang's diffusion server: it has no profile routes; since 0.5.23 a request can have its own
@@ -64,7 +66,7 @@ func TestPicture(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 	r := res.Servers[0]
-	if len(r.Traces) != 1 || filepath.Dir(r.Traces[0]) != home || r.Kind != SGLang || r.Steps == nil || r.Steps.Fewest == nil || *r.Steps.Fewest != 4 {
+	if len(r.Traces) != 1 || filepath.Dir(r.Traces[0]) != home || r.Kind != servers.SGLang || r.Steps == nil || r.Steps.Fewest == nil || *r.Steps.Fewest != 4 {
 		t.Errorf("%+v", r)
 	}
 	if lines := strings.Join(r.Lines(), "\n"); !strings.Contains(lines, "4 steps recorded, as wanted; 3 requested from the server: it records one denoising step more than requested") ||

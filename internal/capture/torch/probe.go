@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
@@ -26,14 +27,13 @@ func (m *member) keepBusy(ctx context.Context) {
 // probe keeps tiny requests running until ctx ends, several per data-parallel rank, so that an idle server runs both
 // prefill and decode steps.
 func (m *member) probe(ctx context.Context) {
-	route, body, prompt := "/generate", map[string]any{
-		"sampling_params": map[string]any{"max_new_tokens": 8, "temperature": 0, "ignore_eos": true},
-	}, "text"
-	if m.kind == VLLM {
-		route, body, prompt = "/v1/completions", map[string]any{"model": m.model(ctx), "max_tokens": 8, "temperature": 0}, "prompt"
+	tiny := m.kind.Row().Probe
+	if m.kind == servers.Stepscope && m.paints(ctx) {
+		tiny = servers.Probe{Route: "/v1/images/generations", Prompt: "prompt", Body: map[string]any{"num_inference_steps": 8}}
 	}
-	if m.kind == Stepscope && m.paints(ctx) {
-		route, body, prompt = "/v1/images/generations", map[string]any{"num_inference_steps": 8}, "prompt"
+	route, prompt, body := tiny.Route, tiny.Prompt, maps.Clone(tiny.Body)
+	if tiny.Model {
+		body["model"] = m.model(ctx)
 	}
 	body[prompt] = "Tiny requests keep an idle server busy."
 	text, _ := json.Marshal(body) // cannot fail: the body has only strings and numbers

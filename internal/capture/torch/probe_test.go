@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // TestProbeRoute checks that only our own server is asked whether it generates images, again if it does not answer.
 func TestProbeRoute(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[Kind]string{Stepscope: "/v1/images/generations", SGLang: "/generate"} {
+	for kind, want := range map[Kind]string{servers.Stepscope: "/v1/images/generations", servers.SGLang: "/generate"} {
 		f := newFake(t, false, "")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -32,7 +34,7 @@ func TestProbeRoute(t *testing.T) {
 		if route := <-got; route != want {
 			t.Errorf("%s: %s", kind, route)
 		}
-		if n := map[Kind]int{Stepscope: 2}[kind]; asked != n {
+		if n := map[Kind]int{servers.Stepscope: 2}[kind]; asked != n {
 			t.Errorf("%s: asked %d times for its models, want %d", kind, asked, n)
 		}
 	}

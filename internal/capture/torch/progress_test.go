@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -15,7 +16,7 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Progress{}
 		member := func(url, role string) *member {
-			return &member{Target: Target{URL: url, Role: role}, w: Window{NumSteps: 10}, o: &Options{Progress: p}, kind: SGLang}
+			return &member{Target: Target{URL: url, Role: role}, w: Window{NumSteps: 10}, o: &Options{Progress: p}, kind: servers.SGLang}
 		}
 		a, b := member("http://p0:30000", api.Prefill), member("http://decode0:30000", api.Decode)
 		shows := func(want string) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/reference/server"
@@ -114,7 +115,7 @@ func TestRealServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := res.Servers[0]
-			if r.Kind != Stepscope || res.Incomplete() || len(r.Notes) > 0 {
+			if r.Kind != servers.Stepscope || res.Incomplete() || len(r.Notes) > 0 {
 				t.Errorf("%+v", r)
 			}
 			got := steps(t, r.Traces)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -22,9 +23,10 @@ const replicaIdle = 5 * time.Second
 
 // replicas tracks the requests of each replica.
 type replicas struct {
-	asked time.Time
-	busy  map[int]time.Time // time at which each replica last had requests or was first seen
-	had   map[int]bool      // whether the replica had requests at any query
+	reader *signals.Reader
+	asked  time.Time
+	busy   map[int]time.Time // time at which each replica last had requests or was first seen
+	had    map[int]bool      // whether the replica had requests at any query
 }
 
 // look queries the requests of each replica at intervals.
@@ -32,7 +34,10 @@ func (r *replicas) look(ctx context.Context, m *member) {
 	if time.Since(r.asked) < min(lookAt, m.o.Idle) {
 		return
 	}
-	by, ok := m.loadBy(ctx)
+	if r.reader == nil {
+		r.reader = m.reader()
+	}
+	by, ok := loadBy(ctx, r.reader)
 	if !ok {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/reference/route"
 	"github.com/stepscope/stepscope/internal/reference/server"
@@ -75,7 +76,7 @@ func TestBehindRouter(t *testing.T) {
 			}
 			for i, want := range []struct{ role, url string }{{api.Prefill, p}, {api.Decode, d}} {
 				r := res.Servers[i]
-				if r.Role != want.role || r.URL != want.url || r.Kind != Stepscope || r.Dir != filepath.Join(home, name(want.role, want.url)) {
+				if r.Role != want.role || r.URL != want.url || r.Kind != servers.Stepscope || r.Dir != filepath.Join(home, name(want.role, want.url)) {
 					t.Errorf("%+v, want the %s server %s", r, want.role, want.url)
 				}
 				if got := steps(t, r.Traces); got != "TP00-DP00:3 TP00-DP01:3 TP01-DP00:3 TP01-DP01:3" {

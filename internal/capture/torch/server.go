@@ -8,25 +8,19 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 // Kind is the program that a server runs.
-type Kind string
-
-// Kinds of servers.
-const (
-	SGLang    Kind = "SGLang"
-	Stepscope Kind = "stepscope"
-	VLLM      Kind = "vLLM"
-	Unknown   Kind = "unknown"
-)
+type Kind = servers.Kind
 
 // Info holds the properties that a server reports. A size of 0 means that the size is unknown.
 type Info struct {
@@ -44,8 +38,10 @@ type Info struct {
 // String describes the server: "SGLang 0.5.6, TP 2 x DP 2".
 func (m *member) String() string {
 	text := string(m.kind)
-	if m.kind == Unknown {
+	if m.kind == servers.Unknown {
 		text = "an unknown kind of server"
+	} else if m.kind == servers.OpenAI {
+		text = "an OpenAI-compatible server"
 	}
 	if m.info.Version != "" {
 		text += " " + m.info.Version
@@ -146,62 +142,58 @@ func (m *member) connect(ctx context.Context) error {
 }
 
 func (m *member) identify(ctx context.Context) error {
-	m.kind = Unknown
-	for _, route := range []string{"/server_info", "/get_server_info"} {
-		r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
-		if err != nil {
-			return err
-		}
-		if r.Status == http.StatusOK {
-			if err := m.learn(ctx, r.Body); err != nil {
-				return err
-			}
-			break
-		}
-		switch r.Status {
-		case http.StatusServiceUnavailable:
-			return m.notReady(r)
-		case http.StatusBadGateway, http.StatusGatewayTimeout: // reported by a proxy in front of the server
-			return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, reasonOf(r)), "", nil}
-		}
+	m.kind = servers.Unknown
+	found, err := servers.Identify(ctx, m.get)
+	if err != nil {
+		return err
 	}
-	if m.kind == Unknown || m.kind == SGLang {
+	m.kind = found.Kind
+	if m.kind != servers.Stepscope {
 		// A gateway answers /server_info with the reply of one of its workers.
 		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
 		}
 	}
-	if m.kind == Unknown {
-		var v struct{ Version string }
-		if m.askFor(ctx, "/version", &v) && v.Version != "" {
-			m.kind, m.info.Version = VLLM, v.Version
-		} else if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+	switch m.kind {
+	case servers.SGLang, servers.Stepscope:
+		err = m.learn(found.Info)
+		if found.Kind == servers.Stepscope {
+			m.info.Dir = found.Dir
+		}
+	case servers.VLLM:
+		m.info.Version = found.Version
+	default:
+		// SGLang's mini balancer answers with the data of its workers.
+		var all map[string]json.RawMessage
+		if json.Unmarshal(found.Info, &all) == nil && all[api.Prefill] != nil && all[api.Decode] != nil {
+			return m.balancer(all)
 		}
 	}
 	m.o.Log(fmt.Sprintf("%s: %s", m.URL, m))
-	return nil
+	return err
 }
 
-// learn parses /server_info.
-func (m *member) learn(ctx context.Context, body []byte) error {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(body, &all) != nil {
-		return nil // not a known kind of server
+// get requests a route for the identification of the server.
+func (m *member) get(ctx context.Context, route string) (*client.Reply, error) {
+	r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
+	if err != nil || !slices.Contains(servers.InfoRoutes, route) {
+		return r, err
 	}
-	// SGLang's mini balancer answers with the data of its workers.
-	if all[api.Prefill] != nil && all[api.Decode] != nil && all["tp_size"] == nil {
-		if e := m.gateway(ctx, askPatience); e != nil {
-			return e
-		}
-		return m.balancer(all)
+	switch r.Status {
+	case http.StatusServiceUnavailable:
+		return nil, m.notReady(r)
+	case http.StatusBadGateway, http.StatusGatewayTimeout: // reported by a proxy in front of the server
+		return nil, &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, reasonOf(r)), "", nil}
 	}
-	if all["tp_size"] == nil {
-		return nil // vLLM in development mode also has this route
-	}
-	m.kind = SGLang
+	return r, nil
+}
+
+// learn parses /server_info of SGLang and stepscope.
+func (m *member) learn(body []byte) error {
 	if err := json.Unmarshal(body, &m.info); err != nil {
 		// Decode the values separately, so that one malformed value does not hide the others.
+		var all map[string]json.RawMessage
+		json.Unmarshal(body, &all)
 		for name, at := range map[string]any{
 			"version": &m.info.Version, "tp_size": &m.info.TP, "dp_size": &m.info.DP, "pp_size": &m.info.PP, "ep_size": &m.info.EP,
 			"enable_dp_attention": &m.info.DPAttention, "nnodes": &m.info.Nodes,
@@ -211,7 +203,11 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 			}
 		}
 	}
-	m.info.V2, m.info.Dir = environment(all["internal_states"])
+	var states struct {
+		States json.RawMessage `json:"internal_states"`
+	}
+	json.Unmarshal(body, &states)
+	m.info.V2, m.info.Dir = environment(states.States)
 	for _, n := range []*int{&m.info.TP, &m.info.DP, &m.info.PP, &m.info.EP} {
 		if *n = max(*n, 1); *n > maxSize {
 			return fmt.Errorf("%s: reports a parallel size of %d", m.URL, *n)
@@ -222,12 +218,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	d.UseNumber()
 	d.Decode(&told)
 	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // cannot fail: told is parsed JSON
-	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
-	var files wire.ProfileFiles
-	if err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, &files) == nil && files.Windows != nil {
-		m.kind, m.info.Dir = Stepscope, files.Dir
-	}
-	return err
+	return nil
 }
 
 // environment returns whether SGLang's newer profiler is on, and the default directory for windows. Servers report

@@ -16,7 +16,7 @@ import (
 // the steps of each stage from the stage's first step. When a stage has run all requested steps, the profiler writes
 // a file under that stage's name, with all data recorded so far.
 func (m *member) sayStages() {
-	if m.kind != SGLang || m.info.V2 || len(m.stages()) < 2 {
+	if !m.profile().Stages || m.info.V2 || len(m.stages()) < 2 {
 		return
 	}
 	m.o.Log(fmt.Sprintf("%s: by stage it records up to %d prefill steps, then %d decode steps; under a mixed load it may encounter a decode step first and then overwrite the decode steps with prefill steps: to get both, record two windows, --profile-stages prefill, then --profile-stages decode",

@@ -60,7 +60,10 @@ func (w *Window) activities() []string {
 // place determines the location of the files. If windows share a directory, place also lists the files that are already
 // in that directory. The argument given is the directory that the caller specified.
 func (m *member) place(ctx context.Context, given string) error {
-	if m.kind == VLLM {
+	if err := m.checkProfiler(ctx); err != nil {
+		return err
+	}
+	if m.profile().OwnDir {
 		if err := m.vllmPlace(ctx, given); err != nil {
 			return err
 		}
@@ -70,7 +73,7 @@ func (m *member) place(ctx context.Context, given string) error {
 	if err != nil {
 		return err
 	}
-	if m.kind == VLLM || m.o.Fetch != nil && m.kind != Stepscope {
+	if m.profile().OwnDir || m.o.Fetch != nil && !m.profile().Files {
 		// This listing also detects a broken command before the window rather than after it.
 		files, err := src.List(ctx)
 		if err != nil {
@@ -82,7 +85,7 @@ func (m *member) place(ctx context.Context, given string) error {
 		}
 	}
 	m.src = src
-	if m.kind != Stepscope && m.o.Fetch == nil && !here(ctx, m.URL) {
+	if !m.profile().Files && m.o.Fetch == nil && !here(ctx, m.URL) {
 		m.o.Log(fmt.Sprintf("%s: is on another host: its files appear here only if %s is on storage that both hosts share; if not, give --fetch, such as --fetch 'ssh {host} cat {path}'", m.URL, m.dir))
 	}
 	return nil
@@ -93,7 +96,7 @@ func (m *member) source() (collect.Source, error) {
 	switch {
 	case m.src != nil:
 		return m.src, nil
-	case m.kind == Stepscope:
+	case m.profile().Files:
 		return &collect.HTTP{Server: m.server("/profile_files"), Dir: m.dir}, nil
 	case m.o.Fetch != nil:
 		u, err := url.Parse(m.URL)
@@ -138,8 +141,8 @@ func here(ctx context.Context, server string) bool {
 // start arms the profiler.
 func (m *member) start(ctx context.Context) error {
 	var body []byte
-	if m.kind == VLLM {
-		m.steps, m.hasSteps = m.vllmSteps(ctx)
+	if !m.profile().Ends {
+		m.steps, m.hasSteps = m.countedSteps(ctx)
 	} else {
 		body = m.startRequest()
 	}
@@ -175,16 +178,34 @@ func (m *member) refusedStart(ctx context.Context, r *client.Reply) error {
 		return fmt.Errorf("%s: a profile is already being recorded there: wait for it, or end it with: stepscope profile stop --url %s", m.URL, m.URL)
 	case m.via != "" && (r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable):
 		return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, text), "", nil}
-	case r.Status == http.StatusNotFound && m.kind == VLLM:
-		return fmt.Errorf("%s: vLLM has profile routes only when it was started with --profiler-config '{\"profiler\":\"torch\",\"torch_profiler_dir\":\"DIR\"}' (before 0.13: with VLLM_TORCH_PROFILER_DIR=DIR)", m.URL)
+	case r.Status == http.StatusNotFound && m.kind.Row().Advice.Profiler != "":
+		return m.noProfiler()
 	case r.Status == http.StatusNotFound:
 		return fmt.Errorf("%s: has no /start_profile (404): if it is a router, give the URL of each worker; otherwise it is not an SGLang or vLLM server", m.URL)
-	case r.Status == http.StatusInternalServerError && m.kind == SGLang:
-		return fmt.Errorf("%s: refused to start (500 %s): SGLang gives the reason only in its log; usually a profile is already being recorded, which you can end with: stepscope profile stop --url %s", m.URL, text, m.URL)
+	case r.Status == http.StatusInternalServerError && m.profile().Silent:
+		return fmt.Errorf("%s: refused to start (500 %s): %s gives the reason only in its log; usually a profile is already being recorded, which you can end with: stepscope profile stop --url %s", m.URL, text, m.kind, m.URL)
 	case strings.Contains(text, "output_dir"):
 		return fmt.Errorf("%s: cannot write to %s (%d %s): give another --output-dir", m.URL, m.dir, r.Status, text)
 	}
 	return fmt.Errorf("%s: refused to start a profile: %d %s", m.URL, r.Status, text)
+}
+
+// noProfiler is the error for a server that was started without its profiler.
+func (m *member) noProfiler() error {
+	return fmt.Errorf("%s: %s has profile routes only when it was started with %s", m.URL, m.kind, m.kind.Row().Advice.Profiler)
+}
+
+// checkProfiler returns an error if the server was started without its profiler. It requests the start route by GET,
+// which a server with that route refuses without effect (405).
+func (m *member) checkProfiler(ctx context.Context) error {
+	if m.kind.Row().Advice.Profiler == "" {
+		return nil
+	}
+	r, err := m.ask(ctx, http.MethodGet, "/start_profile", nil, askPatience)
+	if err == nil && r.Status == http.StatusNotFound {
+		err = m.noProfiler()
+	}
+	return err
 }
 
 func (m *member) record(may bool) {

@@ -67,7 +67,7 @@ func (m *member) told() (n int, why string) {
 	switch {
 	case m.picture:
 		return pictureTold(n)
-	case n == 0 || m.kind != SGLang:
+	case n == 0 || !m.profile().Stages:
 		return n, ""
 	}
 	if m.w.ByStage {
@@ -126,13 +126,13 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 					r.Missing = append(r.Missing, absent)
 				}
 			}
-			if m.kind == SGLang && s.Why == "" && name.Stage != "" && name.Stage == api.Stage(name.Stage) && n == s.Told+1 {
+			if m.profile().Stages && s.Why == "" && name.Stage != "" && name.Stage == api.Stage(name.Stage) && n == s.Told+1 {
 				s.Why = "its profiler is V2, which records one more step of each stage than requested"
 			}
 		}
 	}
-	if m.kind == VLLM && s.Why == "" {
-		s.Why = "vLLM's profiler does not count steps, so it was stopped once the server's count had reached the number"
+	if !m.profile().Ends && s.Why == "" {
+		s.Why = string(m.kind) + "'s profiler does not count steps, so it was stopped once the server's count had reached the number"
 	}
 }
 

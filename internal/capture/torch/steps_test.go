@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // writeSteps writes the trace of a rank with a number of steps of each mode.
@@ -95,7 +97,7 @@ func TestSteps(t *testing.T) {
 
 // TestStepsOfRealFiles checks that files are counted by their steps rather than their names.
 func TestStepsOfRealFiles(t *testing.T) {
-	m := &member{kind: SGLang, info: Info{Version: "0.5.11", TP: 2}, w: Window{NumSteps: 5, ByStage: true}}
+	m := &member{kind: servers.SGLang, info: Info{Version: "0.5.11", TP: 2}, w: Window{NumSteps: 5, ByStage: true}}
 	for name, want := range map[string]string{
 		"DECODE": "5 steps wanted, 1 recorded",
 		"EXTEND": "5 steps wanted, 1 recorded",

@@ -53,7 +53,7 @@ func (s *Session) abort(ctx context.Context) error {
 			return nil
 		}
 		end, err := m.stop(ctx)
-		if err == nil && end == wasIdle && m.kind == SGLang && (m.w.StartStep > 0 || m.w.ByStage) {
+		if err == nil && end == wasIdle && m.profile().Silent && (m.w.StartStep > 0 || m.w.ByStage) {
 			err = m.disarm(ctx)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -104,7 +104,7 @@ func (m *member) saySlow() func(waited time.Duration) {
 		if !said {
 			said = true
 			text = fmt.Sprintf("%s: was asked to stop, and answers when its traces are written", m.URL)
-			if m.kind == SGLang {
+			if m.profile().Stalls {
 				text += "; until then it serves no requests. A few steps take seconds, but 4 s of an idle server with Python stacks took a minute"
 			}
 		}
@@ -125,7 +125,7 @@ func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
 		return wasOpen, nil
 	case r.Status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
 		return wasIdle, nil
-	case r.Status == http.StatusInternalServerError && m.kind == SGLang && (text == "" || strings.Contains(text, "Internal Server Error")):
+	case r.Status == http.StatusInternalServerError && m.profile().Silent && (text == "" || strings.Contains(text, "Internal Server Error")):
 		return wasIdle, nil // SGLang writes the reason only to its log
 	case r.Status == http.StatusNotFound:
 		return wasOpen, fmt.Errorf("%s: %w", m.URL, errNoStop)

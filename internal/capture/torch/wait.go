@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,8 +165,8 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	}
 	switch {
 	case m.w.NumSteps > 0 && len(w.seen) == 0 && w.tooIdle(pulse):
-	case m.kind == VLLM && m.w.NumSteps > 0:
-		n, _ := m.vllmSteps(ctx)
+	case !m.profile().Ends && m.w.NumSteps > 0:
+		n, _ := m.countedSteps(ctx)
 		if m.hasSteps {
 			m.made(n - m.steps)
 		}
@@ -342,7 +343,7 @@ func (w *watch) complete() bool {
 	m := w.m
 	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
 		// With an external profiler there are no expected files. Only stepscope's servers report the end of the window.
-		return m.kind != Stepscope || !m.recording()
+		return !m.profile().Files || !m.recording()
 	}
 	if len(w.missing()) > 0 {
 		return false
@@ -372,7 +373,8 @@ func (w *watch) growing() bool {
 // mergePending reports whether the merged file that the server writes is still expected. If files have a prefix, no
 // merged file is expected, because SGLang's merger does not find such files.
 func (w *watch) mergePending() bool {
-	if !w.m.w.Merge || !w.m.traced() || w.m.kind != Stepscope && (w.m.kind != SGLang || w.m.w.Prefix != "") {
+	merges := w.m.profile().Merges
+	if !w.m.w.Merge || !w.m.traced() || merges == servers.MergesNever || merges == servers.MergesUnprefixed && w.m.w.Prefix != "" {
 		return false
 	}
 	return len(w.have(func(f trace.FileName, _ string) bool { return f.Merged })) == 0

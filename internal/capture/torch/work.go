@@ -3,10 +3,10 @@ package torch
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
 // pulse determines whether a server has work. It uses any available source: the number of requests, counters of
@@ -31,17 +31,26 @@ type way struct {
 
 func (m *member) pulse() *pulse {
 	p := &pulse{m: m, at: time.Now()}
-	load, metrics, forward := &way{ask: m.load}, &way{ask: m.metricsWork, gauges: true}, &way{ask: m.forwardCount}
-	switch m.kind {
-	case Stepscope:
-		p.ways = []*way{load, forward}
-	case SGLang:
-		forward.last = true
-		p.ways = []*way{load, metrics, forward}
-	default:
+	row, reader := m.kind.Row(), m.reader()
+	metrics := &way{ask: m.metricsWork, gauges: true}
+	if !row.Forwards {
 		p.ways = []*way{metrics}
+		return p
 	}
+	p.ways = []*way{{ask: func(ctx context.Context) (float64, bool, bool) { return requests(ctx, reader) }}}
+	if !row.Quick {
+		p.ways = append(p.ways, metrics)
+	}
+	p.ways = append(p.ways, &way{ask: m.forwardCount, last: !row.Quick})
 	return p
+}
+
+// profile describes the server's profile routes.
+func (m *member) profile() *servers.Profile { return &m.kind.Row().Profile }
+
+// reader returns a new reader of the server's live state.
+func (m *member) reader() *signals.Reader {
+	return signals.ReaderOf(m.server("/metrics"))
 }
 
 // look queries the sources once. The result busy reports whether the server has work. If no source shows this, known is
@@ -84,7 +93,7 @@ func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
 // servers, because only these servers report the number without cost.
 func (m *member) countFrom(ctx context.Context) {
 	m.forwards = -1
-	if m.o.Progress == nil || m.kind != Stepscope || m.w.ByStage || m.w.NumSteps == 0 {
+	if m.o.Progress == nil || !m.profile().Files || m.w.ByStage || m.w.NumSteps == 0 {
 		return
 	}
 	if m.w.StartStep > 0 {
@@ -122,50 +131,41 @@ func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	return counts
 }
 
-// metricsWork returns the sum of the work counters in /metrics. The result busy is true if gauges of running requests
-// show that there is work.
+// metricsWork returns a number of /metrics that grows with any work, and whether requests are running.
 func (m *member) metricsWork(ctx context.Context) (n float64, busy, ok bool) {
-	return n, busy, m.metrics(ctx, func(name string, v float64) {
-		switch name {
-		case "prompt_tokens_total", "generation_tokens_total", "num_requests_total", "iteration_tokens_total_count":
-			n += v
-		case "num_running_reqs", "num_requests_running":
-			busy = busy || v > 0
-		default:
-			return
-		}
-		ok = true
-	}) && ok
+	s := m.metrics(ctx)
+	if s == nil {
+		return 0, false, false
+	}
+	return s.Work()
 }
 
-// vllmSteps returns the number of steps that vLLM's engines have run: the count of a histogram with one value per step.
-func (m *member) vllmSteps(ctx context.Context) (n float64, ok bool) {
-	read := m.metrics(ctx, func(name string, v float64) {
-		if name == "iteration_tokens_total_count" {
-			n += v
-			ok = true
-		}
-	})
-	return n, ok && read
+// countedSteps returns the number of steps that the server's engines have run, if /metrics has it.
+func (m *member) countedSteps(ctx context.Context) (n float64, ok bool) {
+	if m.kind.Row().Forwards {
+		return 0, false // the metric of such a server counts only steps with CUDA graphs
+	}
+	s := m.metrics(ctx)
+	if s == nil {
+		return 0, false
+	}
+	n = s.Sum(func(r *signals.Rank) float64 { return r.Passes })
+	return n, signals.Known(n)
 }
 
-// metrics reads /metrics and calls each for every sample. The argument name is the metric's name without the engine's
-// prefix and the colon.
-func (m *member) metrics(ctx context.Context, each func(name string, v float64)) bool {
+// metrics reads /metrics once. It returns nil if the server has none.
+func (m *member) metrics(ctx context.Context) *signals.Sample {
 	r, err := m.ask(ctx, http.MethodGet, "/metrics", nil, askPatience)
 	if err != nil || r.Status != http.StatusOK {
-		return false
+		return nil
 	}
-	for one := range client.Metrics(string(r.Body)) {
-		each(one.Name[strings.IndexByte(one.Name, ':')+1:], one.Value)
-	}
-	return true
+	s, _ := signals.Parse(string(r.Body))
+	return s
 }
 
-// load returns the number of requests on a server. SGLang 0.5.11 has /v1/loads, but each request to this route fails
-// and writes a page of log output. A failed route is therefore not requested again.
-func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
-	by, ok := m.loadBy(ctx)
+// requests returns the number of requests on a server.
+func requests(ctx context.Context, reader *signals.Reader) (n float64, busy, ok bool) {
+	by, ok := loadBy(ctx, reader)
 	for _, one := range by {
 		n += one
 	}
@@ -173,24 +173,15 @@ func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 }
 
 // loadBy returns the number of requests of each data-parallel replica.
-func (m *member) loadBy(ctx context.Context) (by map[int]float64, ok bool) {
-	for i := m.loadRoute; i < len(client.LoadRoutes); i++ {
-		r, err := m.ask(ctx, http.MethodGet, client.LoadRoutes[i], nil, askPatience)
-		if err != nil {
-			return nil, false
-		}
-		if by, ok := requestsOf(r); ok {
-			m.loadRoute = i
-			return by, true
-		}
+func loadBy(ctx context.Context, reader *signals.Reader) (by map[int]float64, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	list, err := reader.ReadLoads(ctx)
+	if err != nil {
+		return nil, false
 	}
-	return nil, false
-}
-
-// requestsOf returns the number of requests of each replica in a reply.
-func requestsOf(r *client.Reply) (by map[int]float64, ok bool) {
 	by = map[int]float64{}
-	for i, l := range r.Loads() {
+	for i, l := range list {
 		if l.DP != nil {
 			i = *l.DP
 		}

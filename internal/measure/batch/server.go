@@ -3,7 +3,6 @@ package batch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
 // Server is a running server to which batches are sent.
@@ -129,16 +130,26 @@ func (s *Server) Skip(c Case, several bool, lens ...int) string {
 // flushes is the number of attempts to flush the cache. An attempt fails while the server is not idle.
 const flushes = 3
 
+// kind returns the kind of API that the server speaks.
+func (s *Server) kind() servers.Kind {
+	if s.VLLM {
+		return servers.VLLM
+	}
+	return servers.SGLang
+}
+
 // flush empties the prefix cache.
 func (s *Server) flush(ctx context.Context, h How) error {
-	if s.VLLM {
-		return s.flushBy(ctx, "/reset_prefix_cache") // available with VLLM_SERVER_DEV_MODE=1
+	routes := s.kind().Row().Flush
+	if !h.FlushStorage {
+		routes = routes[:1]
 	}
-	err := s.flushBy(ctx, "/flush_cache")
-	if err == nil && h.FlushStorage {
-		err = s.flushBy(ctx, "/hicache/storage-backend/clear")
+	for _, route := range routes {
+		if err := s.flushBy(ctx, route); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (s *Server) flushBy(ctx context.Context, route string) error {
@@ -147,11 +158,7 @@ func (s *Server) flushBy(ctx context.Context, route string) error {
 		_, err := s.Text(one, http.MethodPost, route)
 		cancel()
 		if err == nil || try == flushes || ctx.Err() != nil {
-			var no *client.Refused
-			if s.VLLM && errors.As(err, &no) && no.Status == http.StatusNotFound {
-				err = fmt.Errorf("%w: start vLLM with VLLM_SERVER_DEV_MODE=1", err)
-			}
-			return err
+			return s.kind().Row().FlushError(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -173,16 +180,15 @@ func (s *Server) metrics(ctx context.Context) *counters {
 	if err != nil {
 		return nil
 	}
-	var c counters
-	for m := range client.Metrics(text) {
-		switch m.Name {
-		case "sglang:cached_tokens_total":
-			c.cached += m.Value
-		case "sglang:prompt_tokens_total":
-			c.prompt += m.Value
-		}
+	all, _ := signals.Parse(text)
+	c := &counters{}
+	if signals.Known(all.Cached) {
+		c.cached = all.Cached
 	}
-	return &c
+	if signals.Known(all.Prompt) {
+		c.prompt = all.Prompt
+	}
+	return c
 }
 
 // hitRate returns the fraction of the prompt tokens that were cached; nil: unknown.

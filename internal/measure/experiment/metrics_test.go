@@ -13,11 +13,18 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-func TestParseMetrics(t *testing.T) {
-	got := parseMetrics(`# HELP sglang:num_running_reqs n
+// valuesOf returns the values that are stored for a reply of /metrics.
+func valuesOf(text string) map[string]float64 {
+	s, _ := signals.Parse(text)
+	return s.Values
+}
+
+func TestSampledMetrics(t *testing.T) {
+	got := valuesOf(`# HELP sglang:num_running_reqs n
 # TYPE sglang:num_running_reqs gauge
 sglang:num_running_reqs{model_name="a b",dp_rank="0"} 3.0
 sglang:num_running_reqs{model_name="a b",dp_rank="1"} 5 1700000000
@@ -39,9 +46,9 @@ sglang:gen_throughput nothing
 	}
 }
 
-// TestPrefixCache: the growth of vLLM's counters gives the use of its prefix cache.
+// TestPrefixCache: the growth of a server's counters gives the use of its prefix cache.
 func TestPrefixCache(t *testing.T) {
-	sample := func(text string) runs.Sample { return runs.Sample{Values: parseMetrics(text)} }
+	sample := func(text string) runs.Sample { return runs.Sample{Values: valuesOf(text)} }
 	const before = "vllm:prefix_cache_queries_total{engine=\"0\"} 1000\nvllm:prefix_cache_hits_total{engine=\"0\"} 640\n"
 	after := sample("vllm:prefix_cache_queries_total{engine=\"0\"} 1416\nvllm:prefix_cache_hits_total{engine=\"0\"} 1030\n")
 	if c := prefixCache([]runs.Sample{sample(before), sample(before), after}); c == nil || c.Prompt != 416 || c.Cached != 390 || c.HitRate != 390.0/416 {
@@ -63,16 +70,16 @@ func TestStanding(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		replies map[string]string
-		want    *runs.ServerState // nil: unknown
+		want    *signals.State // nil: unknown
 	}{
 		{"SGLang with metrics", map[string]string{"/metrics": "sglang:num_running_reqs{dp_rank=\"0\"} 3\nsglang:num_running_reqs{dp_rank=\"1\"} 4\nsglang:num_queue_reqs 5\nsglang:token_usage 0.25\n"},
-			&runs.ServerState{Running: 7, Queued: 5, KV: 0.25}},
+			&signals.State{Running: 7, Queued: 5, KV: 0.25}},
 		{"vLLM", map[string]string{"/metrics": "vllm:num_requests_running 3\nvllm:num_requests_waiting 2\n"},
-			&runs.ServerState{Running: 3, Queued: 2, KV: -1}},
+			&signals.State{Running: 3, Queued: 2, KV: -1}},
 		{"SGLang without", map[string]string{"/v1/loads": `{"loads":[{"dp_rank":0,"num_running_reqs":3,"num_waiting_reqs":1,"num_total_reqs":4,"token_usage":0.5},{"dp_rank":1,"num_running_reqs":2,"num_waiting_reqs":0,"token_usage":0.25}]}`},
-			&runs.ServerState{Running: 5, Queued: 1, KV: 0.5}},
+			&signals.State{Running: 5, Queued: 1, KV: 0.5}},
 		{"an older SGLang without", map[string]string{"/get_load": `[{"dp_rank":0,"num_reqs":5,"num_waiting_reqs":2}]`},
-			&runs.ServerState{Running: 3, Queued: 2, KV: -1}},
+			&signals.State{Running: 3, Queued: 2, KV: -1}},
 		{"metrics of something else", map[string]string{"/metrics": "up 1\n", "/get_load": `{"loads":"many"}`}, nil},
 		{"nothing", nil, nil},
 	} {
@@ -91,7 +98,7 @@ func TestStanding(t *testing.T) {
 			}))
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			s := scrape(ctx, &client.Server{URL: server.URL}, asks)
-			var got runs.ServerState
+			var got signals.State
 			known, expected := false, c.want != nil && (asks || c.replies["/metrics"] != "")
 			for expected && !known && ctx.Err() == nil {
 				runtime.Gosched()

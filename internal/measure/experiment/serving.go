@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/live"
 	"github.com/stepscope/stepscope/internal/capture/gpus"
@@ -269,8 +270,9 @@ func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
 		if failed == len(res.Records) {
 			r := &res.Records[0]
 			if s.Load.Path == "" && r.Status == http.StatusNotFound && strings.HasSuffix(load.Backends[s.Load.Backend].Path, "/generate") {
-				if kind := s.Server.WithoutGenerate(ctx); kind != "" {
-					return fmt.Errorf("this is %s, which has no /generate: give --backend vllm, or --backend vllm-chat for its chat route", kind)
+				f := servers.Of(ctx, s.Server)
+				if backend := f.Kind.Row().Advice.Backend; backend != "" {
+					return fmt.Errorf("this is %s, which has no /generate: give --backend %s, or --backend %s-chat for its chat route", &f, backend, backend)
 				}
 			}
 			return fmt.Errorf("the warm-up failed, and so would the load: %s: %s", r.Failure, r.Error)
@@ -291,15 +293,13 @@ func (s *Serving) flush(ctx context.Context) error {
 	if !s.Flush {
 		return nil
 	}
-	path := "/flush_cache"
-	switch s.Load.Backend {
-	case "sglang", "sglang-native", "sglang-oai", "sglang-oai-chat", "sglang-embedding":
-		path = fmt.Sprintf("/flush_cache?timeout=%.1f", s.FlushTimeout.Seconds())
-	case "vllm", "vllm-chat", "vllm-embedding", "openai", "openai-chat":
-		path = "/reset_prefix_cache"
+	row := load.KindOf(s.Load.Backend).Row()
+	path := row.Flush[0]
+	if row.Kind == servers.SGLang {
+		path += fmt.Sprintf("?timeout=%.1f", s.FlushTimeout.Seconds())
 	}
 	if _, err := s.Server.Text(ctx, http.MethodPost, path); err != nil {
-		return fmt.Errorf("flush the cache: %w", err)
+		return fmt.Errorf("flush the cache: %w", row.FlushError(err))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
 // Backend is a kind of server. It defines the route and the format of the requests.
@@ -52,6 +54,17 @@ var Backends = func() map[string]Backend {
 	}
 	return all
 }()
+
+// KindOf returns the kind of server that a backend stands for. The server may be of another kind.
+func KindOf(backend string) servers.Kind {
+	switch engine, _, _ := strings.Cut(backend, "-"); engine {
+	case "sglang":
+		return servers.SGLang
+	case "vllm", "openai":
+		return servers.VLLM
+	}
+	return servers.Unknown
+}
 
 // Counts reports whether the server of b returns its token counts if a request asks for them.
 func (b *Backend) Counts() bool { return (b.family == completions || b.family == chat) && !b.fixed }

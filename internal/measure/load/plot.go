@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/live"
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
 // plot draws a run from its counts. It reads the counts only when it draws a frame, without disturbing the goroutines
@@ -76,7 +76,7 @@ func (p *plot) second(now look, queued float64) {
 // frame draws the run at a given time.
 func (p *plot) frame(at time.Duration, width, rows int) []string {
 	now := p.look(at)
-	server, told := runs.ServerState{}, false
+	server, told := signals.State{}, false
 	if p.Server != nil {
 		server, told = p.Server()
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
-	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
 var update = flag.Bool("update", false, "write testdata/frames.txt again")
@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write testdata/frames.txt again")
 func TestFrames(t *testing.T) {
 	full := func() (*plot, *Live) {
 		live := &Live{}
-		server := runs.ServerState{}
-		p := newPlot(&Shown{Live: live, Title: "Llama-3.1-8B at http://127.0.0.1:30000", Total: 1000, Server: func() (runs.ServerState, bool) { return server, true }})
+		server := signals.State{}
+		p := newPlot(&Shown{Live: live, Title: "Llama-3.1-8B at http://127.0.0.1:30000", Total: 1000, Server: func() (signals.State, bool) { return server, true }})
 		for second := range 40 { // a server with more load from second twenty on
 			late := int64(max(second-20, 0))
 			live.Released.Add(12)
@@ -31,7 +31,7 @@ func TestFrames(t *testing.T) {
 				live.TTFT.Add((80 + 10*i + 20*late) * 1e6)
 				live.ITL.Add((10 + i + late) * 1e6)
 			}
-			server = runs.ServerState{Running: 64, Queued: float64(late * 3), KV: 0.43}
+			server = signals.State{Running: 64, Queued: float64(late * 3), KV: 0.43}
 			p.frame(time.Duration(second+1)*time.Second, 79, 24)
 		}
 		return p, live
@@ -55,7 +55,7 @@ func TestFrames(t *testing.T) {
 		}},
 		{"with a window on it, on a server that does not say how it stands", func(width int) []string {
 			p, _ := full()
-			p.Server = func() (runs.ServerState, bool) { return runs.ServerState{}, false }
+			p.Server = func() (signals.State, bool) { return signals.State{}, false }
 			p.More = func(width int) []string { return []string{"http://127.0.0.1:30000  recording 10 steps"} }
 			return p.frame(41*time.Second, width, 24)
 		}},
@@ -100,7 +100,7 @@ func TestReasons(t *testing.T) {
 // TestQueue checks that the column of a second is the longest queue in it, not the last one.
 func TestQueue(t *testing.T) {
 	queue := 0.0
-	p := newPlot(&Shown{Live: &Live{}, Total: 1, Server: func() (runs.ServerState, bool) { return runs.ServerState{Queued: queue, KV: -1}, true }})
+	p := newPlot(&Shown{Live: &Live{}, Total: 1, Server: func() (signals.State, bool) { return signals.State{Queued: queue, KV: -1}, true }})
 	for i, n := range []float64{0, 9, 0, 0, 0, 3, 0, 0} {
 		queue = n
 		p.frame(time.Duration(i+1)*250*time.Millisecond, 79, 24)

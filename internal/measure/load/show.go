@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
 // Shown is a run in progress to be displayed.
@@ -15,8 +15,8 @@ type Shown struct {
 	Total int    // requests, counting each round of a conversation
 	// Last is the time at which the last request is sent; 0: requests wait for other requests to end.
 	Last   time.Duration
-	More   func(width int) []string        // additional lines; may be nil
-	Server func() (runs.ServerState, bool) // last state of the server; false: unknown; nil: the server is not queried
+	More   func(width int) []string     // additional lines; may be nil
+	Server func() (signals.State, bool) // last state of the server; false: unknown; nil: the server is not queried
 }
 
 // Show displays a load in progress on a terminal, or logs it every ten seconds, until the returned function is called.

@@ -30,7 +30,7 @@ const (
 // Options configures a Live.
 type Options struct {
 	Targets []torch.Target
-	// Tails are the logs of targets, by index of the target; nil: none. The batch lines of a log add data that the
+	// Tails are the logs of targets, by index of the target; nil: none. The lines of a log add data that the
 	// server does not report. A target without a URL has only a log.
 	Tails map[int]*signals.Tail
 	// Record records the given number of forward steps of all targets as a run, and returns the id of the run. If ctx

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/runs"
 )
@@ -73,7 +74,8 @@ func standings(run *runs.Run, start int64) ([]Standing, error) {
 	samples, err := runs.Samples(run)
 	out := []Standing{}
 	for i := range samples {
-		if s := samples[i].State(); s != nil {
+		sample, _ := signals.OfValues(samples[i].Values)
+		if s := sample.State(); s != nil {
 			out = append(out, Standing{samples[i].At - start, s.Running, s.Queued, s.KV})
 		}
 	}
