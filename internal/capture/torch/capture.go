@@ -235,7 +235,7 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 }
 
 // Prepare identifies the servers and determines the location of their files, without arming a profiler. Prepare omits
-// workers that are down if they are behind a router. The result of Collect describes the Problem of each omitted
+// workers behind a router that are down or have no profiler. The result of Collect describes the Problem of each omitted
 // worker.
 func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
 	if err := w.Check(); err != nil {
@@ -262,7 +262,7 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 			m.dir = path.Join(m.dir, m.Name)
 		}
 	}
-	if err := s.each(func(m *member) error { return m.place(ctx, w.OutputDir) }); err != nil {
+	if err := s.eachUp(ctx, func(m *member) error { return m.place(ctx, w.OutputDir) }); err != nil {
 		return nil, err
 	}
 	s.w.OutputDir = s.members[0].w.OutputDir
@@ -285,7 +285,7 @@ func (s *Session) Arm(ctx context.Context) error {
 		err = s.each(func(m *member) error { m.watchPace(ctx); return nil })
 	}
 	if err == nil {
-		err = s.eachUp(func(m *member) error { return m.start(ctx) })
+		err = s.eachUp(ctx, func(m *member) error { return m.start(ctx) })
 	}
 	for _, m := range all {
 		if m.rest != nil && (err != nil || !slices.Contains(s.members, m)) {

@@ -1,16 +1,17 @@
 package torch
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"github.com/stepscope/stepscope/internal/api/servers"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/stepscope/stepscope/internal/api/servers"
 )
 
-// downError means that a server does not answer. If the user named the server, the session fails before anything is
-// recorded. If the server is one of several workers behind a router, the user may not know of the server. In that case
-// the session omits the server and records the other workers.
+// downError means that a server does not answer.
 type downError struct {
 	url, why, todo string
 	err            error // may be nil
@@ -25,21 +26,21 @@ func (e *downError) Error() string {
 
 func (e *downError) Unwrap() error { return e.err }
 
-// eachUp is like each, but removes workers behind a router from the session if they are down. At least one server must
-// remain.
-func (s *Session) eachUp(f func(*member) error) error {
-	down := map[*member]*downError{}
+// eachUp is like each, but removes a worker behind a router from the session if f fails for it, because the user may
+// not know of that worker. The other workers are recorded. At least one server must remain. A server that the user
+// named is never removed: the session fails before anything is recorded.
+func (s *Session) eachUp(ctx context.Context, f func(*member) error) error {
+	down := map[*member]error{}
 	var mu sync.Mutex
 	err := s.each(func(m *member) error {
 		err := f(m)
-		var e *downError
 		// A server that may be recording is not removed, so that it is stopped together with the other servers.
-		if m.front == "" || !errors.As(err, &e) || m.recording() {
+		if m.front == "" || err == nil || ctx.Err() != nil || m.recording() {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		down[m] = e
+		down[m] = err
 		return nil
 	})
 	if err != nil || len(down) == 0 {
@@ -53,8 +54,13 @@ func (s *Session) eachUp(f func(*member) error) error {
 		case len(up) == 0:
 			return e
 		default:
-			s.o.Log(fmt.Sprintf("%s: this worker of %s is left out: %s", m.URL, m.front, e.why))
-			s.down = append(s.down, downServer{URL: m.URL, Role: m.Role, Name: m.Name, Problem: "it was down: " + e.why})
+			why := strings.TrimPrefix(e.Error(), m.URL+": ")
+			problem := why
+			if d, ok := errors.AsType[*downError](e); ok {
+				why, problem = d.why, "it was down: "+d.why
+			}
+			s.o.Log(fmt.Sprintf("%s: this worker of %s is left out: %s", m.URL, m.front, why))
+			s.down = append(s.down, downServer{URL: m.URL, Role: m.Role, Name: m.Name, Problem: problem})
 		}
 	}
 	s.members = up

@@ -74,6 +74,38 @@ func TestRouterWithDeadWorker(t *testing.T) {
 	}
 }
 
+// TestRouterWithRefusingWorker checks that the window of the good worker is kept if another worker of the router has no
+// profiler or refuses the start.
+func TestRouterWithRefusingWorker(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse func(f *fake)
+		want   string
+	}{
+		"no profiler": {func(f *fake) {
+			f.answer("GET /version", 200, `{"version":"0.26.0"}`)
+			delete(f.routes, "GET /server_info")
+			delete(f.routes, "POST /start_profile")
+		}, "vLLM has profile routes only when it was started with --profiler-config"},
+		"busy": {func(f *fake) { f.answer("POST /start_profile", 400, "Profiling is already in progress.") }, "a profile is already being recorded there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			good, bad := newFake(t, false, `{"tp_size":1}`), newFake(t, false, `{"tp_size":1}`)
+			good.begin = func(dir string) { good.write(dir, "1-TP-0.trace.json.gz") }
+			c.refuse(bad)
+			gateway := newFake(t, false, "")
+			gateway.answer("GET /workers", 200, `{"workers":[{"url":"`+bad.url+`"},{"url":"`+good.url+`"}]}`)
+			s, err := Start(t.Context(), []Target{{URL: gateway.url}}, Window{OutputDir: t.TempDir(), NumSteps: 1}, patient(Options{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := s.Collect(t.Context(), t.TempDir())
+			if err != nil || !res.Incomplete() || len(res.Servers) != 2 || len(res.Servers[0].Traces) != 1 || !strings.HasPrefix(res.Servers[1].Problem, c.want) {
+				t.Errorf("%v, %+v", err, res)
+			}
+		})
+	}
+}
+
 // TestNamedServerIsDown checks that a server that the user named and that is down is an error before any server
 // records.
 func TestNamedServerIsDown(t *testing.T) {
