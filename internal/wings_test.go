@@ -77,13 +77,13 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {10860, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {35300, 23, 69},
+	"explain":   {35500, 23, 69},
 	"job":       {6220, 4, 4},
 	"measure":   {12770, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2270, 1, 0},
 	"testing":   {3700, 12, 0},
-	"trace":     {2340, 1, 0},
+	"trace":     {2380, 1, 0},
 	"tracefile": {16850, 14, 25},
 	"view":      {6370, 5, 5},
 	"watch":     {3820, 2, 2},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 110_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), and what loads measure
+	mostCore      = 111_200 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
 	mostReference = 32_000
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
 
 type runsShowCmd struct {
@@ -79,7 +79,7 @@ func (c *runsShowCmd) page(e *env, run *runs.Run) error {
 		b.Summary.Cache = kept[len(kept)-1].Cache // from the metrics of the server
 	}
 	var used struct{ Usage []gpus.Usage }
-	if text, err := os.ReadFile(run.Path(experiment.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
+	if text, err := os.ReadFile(run.Path(trace.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
 		b.GPUs = gpus.Lines(used.Usage, b.Summary.OutputTokens)
 	}
 	write := func(w io.Writer) error { return report.BenchHTML(w, b) }

@@ -6,10 +6,8 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
-
-// GPUsFile is the file with the samples of the GPUs.
-const GPUsFile = "gpus.json"
 
 // record stores the request records of one run immediately.
 func (s *Serving) record(records []bench.Record) (err error) {
@@ -63,7 +61,7 @@ func (s *Serving) keep(out *Outcome) error {
 			Usage  []gpus.Usage `json:"usage"`
 			States []gpus.State `json:"states"`
 		}{1, last.GPUs, last.states}
-		if err := r.WriteJSON(runs.File{Path: GPUsFile, Kind: runs.KindMetrics, Format: "json", Source: s.GPUs}, kept); err != nil {
+		if err := r.WriteJSON(runs.File{Path: trace.GPUsFile, Kind: runs.KindMetrics, Format: "json", Source: s.GPUs}, kept); err != nil {
 			return err
 		}
 	}
