@@ -50,7 +50,7 @@ func prefixCache(samples []runs.Sample) *bench.Cache {
 func parseMetrics(text string) map[string]float64 {
 	out := map[string]float64{}
 	for m := range client.Metrics(text) {
-		if slices.Contains(scraped, m.Name) {
+		if slices.Contains(scraped, m.Name) || isSpeculative(m.Name) {
 			out[m.Name+m.Labels] = m.Value
 		}
 	}

@@ -384,6 +384,9 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if summary.Cache == nil {
 		summary.Cache = prefixCache(samples)
 	}
+	if summary.Speculative = speculative(samples); summary.Speculative != nil && summary.AcceptLength == 0 {
+		summary.AcceptLength = summary.Speculative.Length
+	}
 	return &Measured{
 		Run: &run, Records: res.Records, Server: samples, Summary: summary,
 		GPUs: gpus.Summarize(states, run.StartWall+firstSent(res.Records), run.StartWall+firstSent(res.Records)+run.Duration), states: states,
