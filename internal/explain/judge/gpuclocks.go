@@ -55,11 +55,11 @@ func GPUClocks(a *match.Aligned, rep *result.Report, states []trace.GPUState) {
 			at = len(f.Evidence)
 		} else if f.Cause == result.CauseDevice && f.Reason == "" {
 			f.Reason = result.ReasonClock
-			key := "late_clock"
+			why := fact.Of("late_clock", "mine", told.Value, "peers", told.Peers, "reason", told.Text.Get("reason"))
 			if f.Title.Key == "several" {
-				key = "they_clock"
+				why = fact.Of("they_clock", "mine", told.Value, "peers", told.Peers, "reason", told.Text.Get("reason"))
 			}
-			f.Title = f.Title.With("why", fact.Of(key, "mine", told.Value, "peers", told.Peers, "reason", told.Text.Get("reason")))
+			f.Title = f.Title.With("why", why)
 		}
 		f.Evidence = slices.Insert(f.Evidence, at, told)
 	}
@@ -133,14 +133,13 @@ func clockEvidence(a *match.Aligned, f *result.Finding, all []*gpu) result.Evide
 		return proof("MHz", 0, 0, fact.Of("clock_few", "n", len(own), "peers", len(others)))
 	}
 	m, p := metric.Quantile(own, 0.5), metric.Quantile(others, 0.5)
-	with := []any{"mine", m, "peers", p, "n", len(own), "reason", reasonText(mine)}
 	switch {
 	case isLower(own, others):
-		return proof("MHz", m, p, fact.Of("clock_lower", with...))
+		return proof("MHz", m, p, fact.Of("clock_lower", "mine", m, "peers", p, "n", len(own), "reason", reasonText(mine)))
 	case m < lowerClock*p:
-		return proof("MHz", m, p, fact.Of("clock_varied", with...))
+		return proof("MHz", m, p, fact.Of("clock_varied", "mine", m, "peers", p, "n", len(own), "reason", reasonText(mine)))
 	}
-	return proof("MHz", m, p, fact.Of("clock_equal", with...))
+	return proof("MHz", m, p, fact.Of("clock_equal", "mine", m, "peers", p, "n", len(own)))
 }
 
 // isLower reports whether clocks are lower than others beyond their noise. Both lists are sorted.

@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"math"
-
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -73,23 +71,6 @@ func (s *Serving) keep(out *Outcome) error {
 	sum := out.Last().Summary
 	return r.Update(func(m *runs.Manifest) {
 		m.PlanHash, m.Model, m.URL, m.Backend = out.PlanHash, s.Run.Model, s.Run.URL, s.Run.Backend
-		number := func(name string, v float64, unit string) {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				m.Numbers = append(m.Numbers, runs.Number{Name: name, Value: v, Unit: unit})
-			}
-		}
-		if !sum.Lacks(bench.Rates) {
-			number("request throughput", sum.RequestRate, "req/s")
-			number("output throughput", sum.OutputRate, "tok/s")
-		}
-		number("failed", float64(sum.Requests-sum.Completed), "req")
-		if sum.TTFT.N > 0 {
-			number("TTFT p50", sum.TTFT.Median/1e6, "ms")
-			number("TTFT p99", sum.TTFT.P99/1e6, "ms")
-		}
-		if sum.ITL.N > 0 {
-			number("ITL p50", sum.ITL.Median/1e6, "ms")
-			number("ITL p99", sum.ITL.P99/1e6, "ms")
-		}
+		m.Numbers = append(m.Numbers, runs.Numbers(sum)...)
 	})
 }
