@@ -72,16 +72,16 @@ const (
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {3660, 3, 3},
 	"base":      {8770, 25, 8},
-	"bench":     {4310, 1, 0},
+	"bench":     {4400, 1, 0},
 	"capture":   {9000, 5, 2},
-	"cli":       {10860, 1, 0},
+	"cli":       {10950, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
 	"explain":   {35500, 23, 69},
 	"job":       {6220, 4, 4},
-	"measure":   {12770, 8, 10},
+	"measure":   {12980, 8, 10},
 	"reference": {32490, 29, 70},
-	"runs":      {2270, 1, 0},
+	"runs":      {2800, 1, 0},
 	"testing":   {3700, 12, 0},
 	"trace":     {2380, 1, 0},
 	"tracefile": {16850, 14, 25},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 111_200 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
+	mostCore      = 111_800 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
 	mostReference = 32_000
 )
 

@@ -52,7 +52,7 @@ func GPUClocks(a *match.Aligned, rep *result.Report, states []trace.GPUState) {
 		told := clockEvidence(a, f, found)
 		at := 0
 		if told.Text.Key != "clock_lower" {
-			at = len(f.Evidence)
+			at = min(1, len(f.Evidence))
 		} else if f.Cause == result.CauseDevice && f.Reason == "" {
 			f.Reason = result.ReasonClock
 			why := fact.Of("late_clock", "mine", told.Value, "peers", told.Peers, "reason", told.Text.Get("reason"))
