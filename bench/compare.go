@@ -87,7 +87,8 @@ const (
 	TooFew   = "too few samples"
 	Missing  = "only one side has it"
 
-	NotJudged = "not judged" // there is no verdict on the loads
+	NoInterval = "no interval" // only totals are known, not the values of single requests
+	NotJudged  = "not judged"  // there is no verdict on the loads
 )
 
 // CompareOptions configure Compare.

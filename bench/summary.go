@@ -60,13 +60,15 @@ type Summary struct {
 	PeakRunning    int                `json:"peak_running"`             // maximum number of requests in progress
 	PeakOutputRate float64            `json:"peak_output_tokens_per_s"` // maximum number of tokens in any one second
 
-	Firsts   *Firsts   `json:"firsts,omitempty"`
-	Pace     *Pace     `json:"pace,omitempty"`
-	Steady   *Steady   `json:"steady,omitempty"`
-	Goodput  *Goodput  `json:"goodput,omitempty"`
-	Cache    *Cache    `json:"cache,omitempty"`
-	Failures []Failing `json:"failures"`
-	Health   Health    `json:"health"`
+	Firsts  *Firsts  `json:"firsts,omitempty"`
+	Pace    *Pace    `json:"pace,omitempty"`
+	Steady  *Steady  `json:"steady,omitempty"`
+	Goodput *Goodput `json:"goodput,omitempty"`
+	Cache   *Cache   `json:"cache,omitempty"`
+	// Speculative has the figures of speculative decoding from the server's metrics; nil: none.
+	Speculative *Speculative `json:"speculative,omitempty"`
+	Failures    []Failing    `json:"failures"`
+	Health      Health       `json:"health"`
 	// Window is nil if nothing was profiled. Otherwise times and rates exclude the time in Window.Spans, while counts
 	// cover the whole run.
 	Window *Window `json:"window,omitempty"`

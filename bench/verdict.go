@@ -12,7 +12,7 @@ import (
 
 // names are the human-readable names of figures.
 var names = map[string]string{
-	"ttft": "TTFT", "ttft_scheduled": "TTFT from scheduled", "tpot": "TPOT", "longest_gap": "longest gap", "e2e": "E2E",
+	"ttft": "TTFT", "ttft_scheduled": "TTFT from scheduled", "tpot": "TPOT", "itl": "ITL", "longest_gap": "longest gap", "e2e": "E2E",
 	"failed": "failed requests", "good": "requests in time", "request_throughput": "requests/s", "output_throughput": "output tokens/s",
 	"steady_output_throughput": "output tokens/s, steady", "goodput": "requests in time/s",
 	"prefill_latency": "prefill latency", "prefill_throughput": "prefill tokens/s", "decode_latency": "decode step", "decode_throughput": "decode tokens/s",
@@ -87,6 +87,8 @@ func (c *Comparison) hold(l gate.Limit) {
 					l, d.Name(), d.text(d.Lo), d.text(d.Hi))
 			}
 			continue
+		case NoInterval:
+			why = l.String() + ": not judged: only totals are known, not the values of single requests"
 		case TooFew:
 			if d.Batch == "" {
 				switch why = l.String() + ": not judged: too few samples"; {
@@ -154,6 +156,8 @@ func (c *Comparison) verdict() string {
 		return "no change: all figures are the same"
 	case len(tested) == 0 && len(rows[TooFew]) > 0:
 		return "too few samples to tell a change from chance"
+	case len(tested) == 0 && len(rows[NoInterval]) > 0:
+		return "not judged, since only totals are known: " + told(rows[NoInterval])
 	case len(tested) == 0:
 		return "no figure is present on both sides"
 	default:

@@ -149,9 +149,9 @@ var arrows = []struct {
 	{"internal/watch", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/live", "internal/base/metric",
 		"internal/base/pause", "internal/base/progress", "internal/base/prom", "internal/base/suggest",
-		"internal/base/yamltree", "internal/capture/nsys", "internal/capture/signals", "internal/capture/torch",
-		"internal/explain", "internal/explain/answer", "internal/explain/report", "internal/explain/result",
-		"internal/explain/window", "internal/runs", "internal/tracefile/read", "internal/watch/detect", "trace",
+		"internal/base/yamltree", "internal/capture/gpus", "internal/capture/nsys", "internal/capture/signals",
+		"internal/capture/torch", "internal/explain", "internal/explain/answer", "internal/explain/report",
+		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/tracefile/read", "internal/watch/detect", "trace",
 	}},
 	{"internal/watch/detect", []string{"internal/base/metric", "internal/capture/signals"}},
 	{"internal/measure/batch", []string{
@@ -173,9 +173,9 @@ var arrows = []struct {
 	}},
 	{"internal/measure/system", []string{
 		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/private",
-		"internal/base/progress", "internal/capture/nsys", "internal/capture/torch", "internal/explain",
-		"internal/explain/kernel", "internal/explain/report", "internal/explain/result", "internal/explain/waits",
-		"internal/explain/window", "internal/measure/experiment", "internal/runs", "internal/tracefile/read",
+		"internal/base/progress", "internal/capture/gpus", "internal/capture/nsys", "internal/capture/torch",
+		"internal/explain", "internal/explain/kernel", "internal/explain/report", "internal/explain/result",
+		"internal/explain/waits", "internal/explain/window", "internal/measure/experiment", "internal/runs", "internal/tracefile/read",
 		"internal/tracefile/set", "trace",
 	}},
 	{"internal/measure/experiment", []string{
@@ -300,7 +300,7 @@ var arrows = []struct {
 	{"internal/testing/browsertest", nil},
 	{"internal/testing/detecttest", []string{"internal/capture/signals"}},
 	{"internal/capture/signals", []string{"internal/api/client", "internal/api/servers", "internal/base/pause"}},
-	{"internal/capture/gpus", []string{"internal/api/client", "internal/base/metric"}},
+	{"internal/capture/gpus", []string{"internal/api/client", "internal/base/metric", "trace"}},
 	{"internal/testing/enginetest", []string{"internal/api", "internal/reference/server"}},
 	{"internal/testing/explaintest", []string{"trace"}},
 	{"internal/testing/fakeengine", []string{"internal/api", "internal/api/wire", "internal/reference/server"}},

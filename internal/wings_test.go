@@ -72,18 +72,18 @@ const (
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
 	"base":      {8770, 25, 8},
-	"bench":     {4310, 1, 0},
-	"capture":   {9000, 5, 2},
-	"cli":       {10860, 1, 0},
+	"bench":     {4400, 1, 0},
+	"capture":   {9150, 5, 3},
+	"cli":       {10950, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {35300, 23, 69},
+	"explain":   {35500, 23, 69},
 	"job":       {6220, 4, 4},
-	"measure":   {12770, 8, 10},
+	"measure":   {12980, 8, 10},
 	"reference": {32490, 29, 70},
-	"runs":      {2270, 1, 0},
+	"runs":      {2800, 1, 0},
 	"testing":   {3700, 12, 0},
-	"trace":     {2340, 1, 0},
+	"trace":     {2380, 1, 0},
 	"tracefile": {16850, 14, 25},
 	"view":      {6370, 5, 5},
 	"watch":     {3820, 2, 2},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 113_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), and what loads measure
+	mostCore      = 114_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
 	mostReference = 32_000
 )
 

@@ -40,6 +40,9 @@ type Source struct {
 	Stage     string
 	Device    string // name of the GPU that did the work, from deviceProperties
 	HasGPU    bool   // whether the file lists a GPU, even if the GPU did no work
+	Visible   int    // number of GPUs that the file lists; 0: unknown
+	UUID      string // UUID of the GPU that did the work; "": unknown
+	PCI       string // PCI bus id of that GPU; "": unknown
 	World     World
 	BaseNS    int64 // time 0 of the file's timestamps, in ns since the epoch; 0: unknown
 	WithStack bool

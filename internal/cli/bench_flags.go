@@ -20,7 +20,7 @@ import (
 
 // datasetFlags are the flags of SGLang's bench_serving that define the requests.
 type datasetFlags struct {
-	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"Data set to send: sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan and others."`
+	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"Data set to send: sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, timed-trace, agentic-trace, plan and others."`
 	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded. Default for sharegpt: the Hugging Face hub cache."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to skip at the start (agentic-trace)."`
 	NumPrompts    *int   `name:"num-prompts" limits:"1.." placeholder:"N" help:"Requests to send. Default: 1000."`
@@ -52,6 +52,7 @@ type datasetFlags struct {
 	GSPZipfAlpha       float64 `name:"gsp-zipf-alpha" placeholder:"F" help:"Exponent that --gsp-group-distribution zipf needs; a larger one gives the first groups more requests."`
 
 	MooncakeSlowdown float64 `name:"mooncake-slowdown-factor" default:"1" help:"Factor applied to the times in a trace."`
+	TraceColumns     string  `name:"trace-columns" placeholder:"COLUMNS" help:"Columns of a timed-trace, a CSV file or JSON lines: time=NAME[:ms],input=NAME,output=NAME. Times are seconds (or ms, us, ns) or dates. Default: the usual names."`
 	MooncakeRounds   int     `name:"mooncake-num-rounds" default:"1" help:"Rounds per conversation (mooncake)."`
 	MooncakeWorkload string  `name:"mooncake-workload" default:"conversation" enum:"conversation,mooncake,synthetic,toolagent" help:"Mooncake trace in the file: conversation, mooncake, synthetic or toolagent."`
 	AgenticMaxTurns  int     `name:"agentic-max-turns" placeholder:"N" help:"Send at most this many turns per conversation (agentic-trace)."`
@@ -91,7 +92,7 @@ func (f *datasetFlags) spec(backend string, n int) workload.Spec {
 			Ordered: f.GSPOrdered, Distribution: f.GSPDistribution, ZipfAlpha: f.GSPZipfAlpha,
 		},
 		AgenticMaxTurns: f.AgenticMaxTurns, SpeedBenchCategory: f.SpeedCategory, SpeedBenchOutputLen: f.SpeedOutputLen,
-		MooncakeWorkload: f.MooncakeWorkload, MooncakeRounds: f.MooncakeRounds,
+		MooncakeWorkload: f.MooncakeWorkload, MooncakeRounds: f.MooncakeRounds, TraceColumns: f.TraceColumns,
 		LoRANames: f.LoRAName, LoRADistribution: f.LoRADistribution, LoRAAlpha: f.LoRAZipfAlpha,
 	}
 }
@@ -117,7 +118,7 @@ type arrivalFlags struct {
 	RampFrom           float64       `name:"ramp-from" placeholder:"F" help:"Start at this rate and ramp up or down to --request-rate."`
 	RampOver           time.Duration `name:"ramp-over" placeholder:"TIME" help:"Duration of the ramp; default: all requests."`
 	RampExponential    bool          `name:"ramp-exponential" help:"Change the rate by equal factors instead of equal steps."`
-	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times given in the data set (mooncake always does)."`
+	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times given in the data set (mooncake and timed-trace always do)."`
 	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"Maximum number of requests in flight."`
 
 	Duration      time.Duration  `name:"duration" placeholder:"TIME" help:"Send no more requests after this time, such as 60s; the load ends with the last reply. Without --num-prompts, a finite rate sets their number."`
@@ -137,7 +138,7 @@ func (f *arrivalFlags) arrivals(d *datasetFlags, n int) workload.Arrivals {
 	if f.Burstiness != 1 {
 		a.Process = workload.Gamma
 	}
-	if f.UseTraceTimestamps || d.DatasetName == "mooncake" {
+	if f.UseTraceTimestamps || workload.Timed(d.DatasetName) {
 		a.Process = workload.Trace
 	}
 	if f.RampFrom > 0 {

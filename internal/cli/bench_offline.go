@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/reference/offline"
 	"github.com/stepscope/stepscope/internal/reference/onebatch"
@@ -71,7 +72,7 @@ func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir st
 			return nil, "", usagef("--extra-request-body: no JSON object; give one such as '{\"top_p\": 0.9}'")
 		}
 	}
-	if slices.Contains([]string{"image", "mmmu", "openai", "mooncake", "agentic-trace"}, c.DatasetName) {
+	if slices.Contains([]string{"image", "mmmu", "openai", "mooncake", workload.TimedTrace, "agentic-trace"}, c.DatasetName) {
 		return nil, "", usagef("--dataset-name %s: it has more than text prompts; give sharegpt, random, generated-shared-prefix or another text data set", c.DatasetName)
 	}
 	if c.Profile {

@@ -163,7 +163,7 @@ func (c *benchServingCmd) check() error {
 		return usagef("--burstiness needs gamma arrivals, not --arrival constant")
 	case c.HTML == "-" && (c.JSON || c.Metrics != "" || c.Profile):
 		return usagef("--html - would mix the page with the results on stdout: give a file")
-	case c.FindMax && (c.Profile || c.Duration > 0 || c.StartOnInput || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
+	case c.FindMax && (c.Profile || c.Duration > 0 || c.StartOnInput || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || workload.Timed(c.DatasetName)):
 		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --duration, --start-on-input, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
 	case c.FindMax && c.SLO == "":
 		return usagef("--find-max-rate needs --slo, which the rate has to meet")

@@ -45,6 +45,10 @@ Benchmark runs are given by id, the start of an id, "last", or directory:
 compare a1b2 last --fail-on 'ttft.p99>5%,throughput<-3%'. If the runs have
 traces, their captures are compared, too.
 
+The results of other benchmark clients are files: a line of SGLang's bench_serving,
+the JSON of vllm bench serve --save-result, or aiperf's export; a run may be the
+other side. Without the values of single requests no change is judged.
+
 --fail-on accepts, for runs, ttft, tpot, e2e, longest_gap (each .median or .p99),
 throughput, request_throughput, goodput and failed; for captures, step, compute,
 exposed_comm, wait, idle, host_gap, time_per_step and throughput, also for one
@@ -77,6 +81,9 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 		return c.compareDumps(e, sides)
 	case len(c.More) > 0:
 		return usagef("three or more arguments must all be performance dumps: give two")
+	}
+	if done, err := c.foreign(e); done || err != nil {
+		return err
 	}
 	runA, runB, err := c.loads()
 	if err != nil {

@@ -82,7 +82,7 @@ var habits = map[string]map[string]map[string]habit{
 			"custom-endpoint":             {value: true, as: "--endpoint VALUE"},
 			"model-names":                 {value: true, as: "--model VALUE"},
 			"extra-inputs":                {why: `--extra-request-body '{"top_k": 20}' sets keys of the body`},
-			"input-file":                  {why: "--dataset-name custom --dataset-path FILE reads requests from a file; mooncake reads a trace"},
+			"input-file":                  {why: "--dataset-name custom --dataset-path FILE reads requests from a file; --dataset-name timed-trace reads a trace with times"},
 			"public-dataset":              {why: "--dataset-name sharegpt --dataset-path FILE reads a data set; nothing is downloaded"},
 			"slice-duration":              {why: "--html FILE shows the load over time"},
 			"conversation-num":            {why: "--num-prompts N counts whole conversations"},

@@ -46,6 +46,7 @@ type profileCmd struct {
 	Timeout  time.Duration `default:"5m" help:"Close a window that is still open after this time."`
 	Stall    time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
 	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server, which would record only its waiting; 0 does not wait, nor does start."`
+	GPUs     string        `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks of the GPUs around the window, with nvidia-smi here, or from the URL of a DCGM exporter: a finding of a late GPU then compares its clock."`
 	Probe    bool          `help:"Send tiny requests, so that an idle server runs steps."`
 
 	NoAnalyze bool   `name:"no-analyze" help:"Only collect the files; do not analyze them."`
@@ -156,6 +157,9 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	case c.NumSteps == 0 && c.Action == "run":
 		return fail(fmt.Errorf("--num-steps 0 records without end: give --duration, or use profile start and profile stop"))
 	}
+	if c.GPUs != "" && c.Action != "run" {
+		return fail(fmt.Errorf("--gpus needs profile run: profile start does not stay to take samples"))
+	}
 	targets, err := c.targets()
 	if err != nil {
 		return fail(err)
@@ -181,7 +185,7 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		return fail(err)
 	}
 	p := &system.Profile{
-		Targets: targets, Window: w, Options: o, Duration: c.Duration, LocalDir: c.LocalDir, Skip: c.NoAnalyze,
+		Targets: targets, Window: w, Options: o, Duration: c.Duration, LocalDir: c.LocalDir, Skip: c.NoAnalyze, GPUs: c.GPUs,
 		Create: func(about runs.About) (*runs.Run, error) { return c.create(e, about) },
 	}
 	p.Root, _ = c.root() // without a home for runs, nsys sessions are unknown

@@ -16,9 +16,10 @@ import (
 
 // runsCmd is "runs".
 type runsCmd struct {
-	List runsListCmd `cmd:"" help:"List the runs, newest first."`
-	Show runsShowCmd `cmd:"" help:"Show the files and results of a run."`
-	Rm   runsRmCmd   `cmd:"" help:"Remove runs with all their files."`
+	List   runsListCmd   `cmd:"" help:"List the runs, newest first."`
+	Show   runsShowCmd   `cmd:"" help:"Show the files and results of a run."`
+	Import runsImportCmd `cmd:"" help:"Keep results of other benchmark clients as runs."`
+	Rm     runsRmCmd     `cmd:"" help:"Remove runs with all their files."`
 }
 
 // runPlace selects the directory of the runs. Verbs that create runs embed it, too.

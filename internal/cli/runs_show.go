@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -9,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
 
 type runsShowCmd struct {
@@ -75,11 +76,12 @@ func (c *runsShowCmd) page(e *env, run *runs.Run) error {
 		options.SLO = kept[n-1].Goodput.SLO
 	}
 	b := &report.Bench{Run: last.Run, Summary: bench.Summarize(last.Records, last.Run, options), Records: last.Records}
-	if b.Summary.Cache == nil && len(kept) > 0 && kept[len(kept)-1] != nil {
-		b.Summary.Cache = kept[len(kept)-1].Cache // from the metrics of the server
+	if n := len(kept); n > 0 && kept[n-1] != nil { // figures from the metrics of the server
+		b.Summary.Cache = cmp.Or(b.Summary.Cache, kept[n-1].Cache)
+		b.Summary.Speculative, b.Summary.AcceptLength = kept[n-1].Speculative, cmp.Or(b.Summary.AcceptLength, kept[n-1].AcceptLength)
 	}
 	var used struct{ Usage []gpus.Usage }
-	if text, err := os.ReadFile(run.Path(experiment.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
+	if text, err := os.ReadFile(run.Path(trace.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
 		b.GPUs = gpus.Lines(used.Usage, b.Summary.OutputTokens)
 	}
 	write := func(w io.Writer) error { return report.BenchHTML(w, b) }

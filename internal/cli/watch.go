@@ -34,6 +34,7 @@ type watchCmd struct {
 
 	OutputDir string `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for their traces, as for profile."`
 	NumSteps  int    `name:"num-steps" limits:"1.." default:"10" help:"Forward steps per capture."`
+	GPUs      string `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks of the GPUs, with nvidia-smi here, or from the URL of a DCGM exporter: a capture then compares the clock of a late GPU."`
 	Lean      bool   `name:"lean" help:"Record only kernels and launches, which slows the servers least."`
 	fetchFlags
 	Timeout     time.Duration `default:"5m" help:"Close a window that is still open after this time."`
@@ -76,7 +77,7 @@ func (c *watchCmd) AfterApply(k *kong.Context) error {
 	if given(k, "for") && c.For <= 0 {
 		return usagef("--for %v: give a time above 0, as 12h", c.For)
 	}
-	for _, name := range []string{"url", "prefill-url", "decode-url", "log", "series", "view", "browser", "listen", "exec", "ring", "nsys"} {
+	for _, name := range []string{"url", "prefill-url", "decode-url", "log", "series", "view", "browser", "listen", "exec", "ring", "nsys", "gpus"} {
 		if c.Replay != "" && given(k, name) {
 			return usagef("--replay and --%s: replay calls no server, leave one of them out", name)
 		}
@@ -90,7 +91,7 @@ func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 	// costs a few thousandths of a core.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	c.apply(e)
-	w := &watch.Watch{Every: c.Every, For: c.For, Exec: c.Exec, Say: e.Console, Tell: c.tell(e)}
+	w := &watch.Watch{Every: c.Every, For: c.For, Exec: c.Exec, GPUs: c.GPUs, Say: e.Console, Tell: c.tell(e)}
 	if w.Rules, err = c.rules(); err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type Options struct {
 	Force   bool          // explain traces even if they cannot be one capture
 	// Reference holds the step times while no profiler was recording; nil: unknown.
 	Reference *trace.Reference
+	GPUs      []trace.GPUState // samples of the GPUs around the window; nil: none
 	// Quick skips the worth of findings and the critical path.
 	Quick bool
 	// Layers requests a search for the layers of kernels in replayed graphs, and for layers in captures without
@@ -99,6 +100,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	blamed()
 	rep.Ranks = judge.Ranks(blames, rep.Steps)
 	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)
+	judge.GPUClocks(a, rep, opt.GPUs)
 	if !opt.Quick {
 		w.worth = worth.New(a)
 		w.worth.Findings(rep)

@@ -54,6 +54,9 @@ type explained struct {
 	err    error
 }
 
+// gpusBefore is the time before a capture from which samples of the GPUs are kept with it.
+const gpusBefore = 3 * time.Second
+
 // finishIn is the time for which a capture may continue after the watch is interrupted.
 const finishIn = 25 * time.Second
 
@@ -108,6 +111,7 @@ func (s *shot) record(ctx context.Context) (err error) {
 	if err != nil || s.ring {
 		return err
 	}
+	s.result.KeepGPUs(s.w.sampler.Between(s.at.Add(-gpusBefore).UnixNano(), time.Now().UnixNano()))
 	return s.keep()
 }
 

@@ -20,11 +20,13 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/watch/detect"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Watch configures the servers to follow, the rules, and the response to alarms.
@@ -42,6 +44,7 @@ type Watch struct {
 	Dir    string       // directory of captures
 	Log    io.Writer    // events, as JSON lines; nil: no log
 	Series io.Writer    // samples, as JSON lines; nil: none
+	GPUs   string       // source of samples of the GPUs, see gpus.Start; "": none
 	Exec   string       // shell command to run for each event; "": none
 	Listen net.Listener // for watch's own /metrics; nil: none
 
@@ -52,6 +55,8 @@ type Watch struct {
 	// taking the sample. Hear receives each event and a sentence that describes the event.
 	See  func(server string, at time.Time, now *signals.Live, err error)
 	Hear func(e *Event, says string)
+
+	sampler *gpus.Sampler // nil: none
 }
 
 // Log is the log file of a server. Its lines about the load contain data that the server does not export.
@@ -114,6 +119,9 @@ func (m *coordinator) follow(ctx context.Context) error {
 	if w.Listen != nil {
 		defer m.counts.serve(w.Listen)()
 	}
+	if err := w.sampleGPUs(ctx); err != nil {
+		return err
+	}
 	m.begin()
 	readings := make(chan reading)
 	var all sync.WaitGroup
@@ -131,8 +139,32 @@ func (m *coordinator) follow(ctx context.Context) error {
 		}
 	}
 	m.ring.end()
+	m.err = errors.Join(m.err, w.keepGPUs())
 	m.tell(&Event{Kind: KindEnd, At: time.Now(), Captures: m.budget.made, Seconds: time.Since(m.began).Seconds(), Blind: m.blind.Seconds()})
 	return errors.Join(context.Cause(ctx), m.err)
+}
+
+// sampleGPUs begins to sample the GPUs. A capture may outlast ctx, so the samples do, too.
+func (w *Watch) sampleGPUs(ctx context.Context) (err error) {
+	if w.GPUs != "" {
+		w.sampler, err = gpus.Start(context.WithoutCancel(ctx), w.GPUs)
+	}
+	return err
+}
+
+// keepGPUs ends the samples of the GPUs and adds them to the run.
+func (w *Watch) keepGPUs() error {
+	if w.sampler == nil {
+		return nil
+	}
+	states, err := w.sampler.End()
+	if err != nil {
+		w.Say.Lack("the samples of the GPUs are incomplete: %v", err)
+	}
+	if w.Run == nil {
+		return nil
+	}
+	return w.Run.WriteJSON(runs.File{Path: trace.GPUsFile, Kind: runs.KindMetrics, Format: "json", Source: w.GPUs}, trace.GPUs{Format: 1, States: states})
 }
 
 // meet identifies the servers and takes a first sample of each server, so that permanent errors are reported at once.

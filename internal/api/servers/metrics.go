@@ -26,7 +26,9 @@ const (
 	Served       Figure = "served"        // total requests that have ended
 	Aborted      Figure = "aborted"       // total requests aborted
 	Retracted    Figure = "retracted"     // requests that lost their place in the KV cache
-	Drafts       Figure = "drafts"        // above 0: the server generates several tokens a step
+	Drafts       Figure = "drafts"        // total drafts of speculative decoding; above 0: several tokens a step
+	Drafted      Figure = "drafted"       // total tokens in drafts
+	Accepted     Figure = "accepted"      // total tokens of drafts that were accepted
 	Other        Figure = "other"         // kept with a run and not interpreted
 )
 
@@ -83,9 +85,19 @@ var vllm = []Metric{
 	{Name: "prefix_cache_hits_total", Figure: Cached},
 	{Name: "request_success_total", Figure: Served},
 	{Name: "num_preemptions_total", Figure: Other},
+	// vLLM's exporter adds _total to the names of counters; others do not.
 	{Name: "spec_decode_num_drafts_total", Figure: Drafts},
 	{Name: "spec_decode_num_drafts", Figure: Drafts, Former: true},
+	{Name: "spec_decode_num_draft_tokens_total", Figure: Drafted},
+	{Name: "spec_decode_num_draft_tokens", Figure: Drafted, Former: true},
+	{Name: "spec_decode_num_accepted_tokens_total", Figure: Accepted},
+	{Name: "spec_decode_num_accepted_tokens", Figure: Accepted, Former: true},
+	{Name: AcceptedPositions + "_total", Figure: Other},
+	{Name: AcceptedPositions, Figure: Other, Former: true},
 }
+
+// AcceptedPositions is vLLM's counter of accepted tokens by the label position, the position in the draft.
+const AcceptedPositions = "spec_decode_num_accepted_tokens_per_pos"
 
 // Latencies of requests by name. Only one name of each list is read, because a release may export both.
 var (

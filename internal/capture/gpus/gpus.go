@@ -10,21 +10,11 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/trace"
 )
 
-// State is the state of one GPU at one moment. A value below 0 is unknown.
-type State struct {
-	At      int64    `json:"at"`  // ns since the epoch
-	GPU     int      `json:"gpu"` // index, as in nvidia-smi
-	Host    string   `json:"host,omitempty"`
-	SM      float64  `json:"sm_mhz"`
-	Memory  float64  `json:"memory_mhz"`
-	Power   float64  `json:"power_w"`
-	Limit   float64  `json:"power_limit_w"`
-	Celsius float64  `json:"celsius"`
-	Busy    float64  `json:"busy"`    // share of the time with work, 0 to 1
-	Reasons []string `json:"reasons"` // why the clocks are lower than the maximum, apart from idleness
-}
+// State is the state of one GPU at one moment.
+type State = trace.GPUState
 
 // reasons are the bits of NVML's clocks event reasons (nvmlClocksEventReasons in nvml.h).
 var reasons = []struct {

@@ -18,12 +18,13 @@ func TestLine(t *testing.T) {
 		want State
 		ok   bool
 	}{
-		{"0, 1980, 2619, 412.53, 700.00, 54, 97, 0x0000000000000004", State{SM: 1980, Memory: 2619, Power: 412.53, Limit: 700, Celsius: 54, Busy: 0.97, Reasons: []string{"power cap"}}, true},
-		{"3, 345, 2619, 70.10, 700.00, 31, 0, 0x0000000000000001", State{GPU: 3, SM: 345, Memory: 2619, Power: 70.1, Limit: 700, Celsius: 31, Reasons: []string{}}, true},
-		{"1, 1200, 6250, [N/A], [N/A], 81, [N/A], 0x0000000000000060", State{GPU: 1, SM: 1200, Memory: 6250, Power: -1, Limit: -1, Celsius: 81, Busy: -1, Reasons: []string{"software thermal slowdown", "hardware thermal slowdown"}}, true},
+		{"0, 1980, 2619, 412.53, 700.00, 54, 97, 0x0000000000000004, GPU-a, 00000000:1B:00.0", State{UUID: "GPU-a", PCI: "00000000:1B:00.0", SM: 1980, Memory: 2619, Power: 412.53, Limit: 700, Celsius: 54, Busy: 0.97, Reasons: []string{"power cap"}}, true},
+		{"3, 345, 2619, 70.10, 700.00, 31, 0, 0x0000000000000001, GPU-b, 00000000:43:00.0", State{UUID: "GPU-b", PCI: "00000000:43:00.0", GPU: 3, SM: 345, Memory: 2619, Power: 70.1, Limit: 700, Celsius: 31, Reasons: []string{}}, true},
+		{"1, 1200, 6250, [N/A], [N/A], 81, [N/A], 0x0000000000000060, GPU-c, 00000000:52:00.0", State{UUID: "GPU-c", PCI: "00000000:52:00.0", GPU: 1, SM: 1200, Memory: 6250, Power: -1, Limit: -1, Celsius: 81, Busy: -1, Reasons: []string{"software thermal slowdown", "hardware thermal slowdown"}}, true},
 		{"Field \"clocks_event_reasons.active\" is not a valid field to query.", State{}, false},
 		{"", State{}, false},
-		{"x, 1, 2, 3, 4, 5, 6, 0x1", State{}, false},
+		{"x, 1, 2, 3, 4, 5, 6, 0x1, GPU-a, 00000000:1B:00.0", State{}, false},
+		{"0, 1980, 2619, 70.10, 700.00, 31, 9, [N/A], GPU-a, 00000000:1B:00.0", State{UUID: "GPU-a", PCI: "00000000:1B:00.0", SM: 1980, Memory: 2619, Power: 70.1, Limit: 700, Celsius: 31, Busy: 0.09}, true},
 	} {
 		if got, ok := line(c.text, 0); ok != c.ok || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q:\n got %+v, %v\nwant %+v", c.text, got, ok, c.want)
@@ -90,7 +91,7 @@ func smi(t *testing.T, script string) {
 
 // TestLocal samples with a program that answers as nvidia-smi does.
 func TestLocal(t *testing.T) {
-	const sample = `echo "0, 1980, 2619, 412.53, 700.00, 54, 97, 0x0000000000000000"; exec sleep 60`
+	const sample = `echo "0, 1980, 2619, 412.53, 700.00, 54, 97, 0x0000000000000000, GPU-a, 00000000:1B:00.0"; exec sleep 60`
 	for _, c := range []struct{ name, script, err string }{
 		{"a new driver", sample, ""},
 		{"an older driver", `case "$1" in *event*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2;; esac; ` + sample, ""},
@@ -135,7 +136,7 @@ func TestExporter(t *testing.T) {
 		t.Fatal(err)
 	}
 	states, err := s.End()
-	if err != nil || len(states) < 2 || states[0].Host != "node1" || states[0].Power != 412.5 || states[1].SM != 1200 || states[1].Busy != 0.98 || states[1].Power != -1 || fmt.Sprint(states[1].Reasons) != "[power cap]" {
+	if err != nil || len(states) < 2 || states[0].Host != "node1" || states[0].Power != 412.5 || states[1].SM != 1200 || states[1].Busy != 0.98 || states[1].Power != -1 || fmt.Sprint(states[1].Reasons) != "[power cap]" || states[0].Reasons != nil || states[1].UUID != "GPU-b" {
 		t.Errorf("%+v, %v", states, err)
 	}
 	for source, want := range map[string]string{

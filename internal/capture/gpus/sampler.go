@@ -89,6 +89,40 @@ func (s *Sampler) begin(ctx context.Context, source string) (first chan struct{}
 	return first, nil
 }
 
+// Sample samples the GPUs of a source until end is called, which returns the samples. If the source is "", there are
+// none. warn reports that sampling ended early.
+func Sample(ctx context.Context, source string, warn func(string)) (end func() []State, err error) {
+	if source == "" {
+		return func() []State { return nil }, nil
+	}
+	s, err := Start(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	return func() []State {
+		states, err := s.End()
+		if err != nil {
+			warn("The samples of the GPUs are incomplete: " + err.Error())
+		}
+		return states
+	}, nil
+}
+
+// Between returns the samples between two moments, in ns since the epoch.
+func (s *Sampler) Between(from, to int64) (out []State) {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.states {
+		if x.At >= from && x.At <= to {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // End stops sampling and returns the samples, and the error with which sampling ended early, if it did.
 func (s *Sampler) End() ([]State, error) {
 	s.stop()
@@ -103,7 +137,7 @@ func (s *Sampler) empty() bool {
 }
 
 // mostStates is the number of samples above which every second sample of each GPU is dropped.
-const mostStates = 200_000
+const mostStates = 50_000
 
 func (s *Sampler) add(states ...State) {
 	s.mu.Lock()
@@ -119,9 +153,9 @@ func (s *Sampler) add(states ...State) {
 	}
 }
 
-// fields are the properties that nvidia-smi is asked for, in the order in which line reads them. The last property has
-// another name in drivers before R535.
-const fields = "index,clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu,utilization.gpu,clocks_event_reasons.active"
+// fields are the properties that nvidia-smi is asked for, in the order in which line reads them. The property with the
+// reasons has another name in drivers before R535.
+const fields = "index,clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu,utilization.gpu,clocks_event_reasons.active,uuid,pci.bus_id"
 
 // smi runs nvidia-smi, which prints a line for each GPU at each interval.
 func (s *Sampler) smi(ctx context.Context, first func()) error {
@@ -179,8 +213,12 @@ func line(text string, at int64) (State, bool) {
 	if busy > 0 {
 		busy /= 100
 	}
-	mask, _ := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(cells[7]), "0x"), 16, 64)
-	return State{At: at, GPU: gpu, SM: number(1), Memory: number(2), Power: number(3), Limit: number(4), Celsius: number(5), Busy: busy, Reasons: reasonsOf(mask)}, true
+	var list []string
+	if mask, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(cells[7]), "0x"), 16, 64); err == nil {
+		list = reasonsOf(mask)
+	}
+	return State{At: at, GPU: gpu, SM: number(1), Memory: number(2), Power: number(3), Limit: number(4), Celsius: number(5), Busy: busy, Reasons: list,
+		UUID: strings.TrimSpace(cells[8]), PCI: strings.TrimSpace(cells[9])}, true
 }
 
 // dcgm reads the metrics of a DCGM exporter once a second.
@@ -224,7 +262,7 @@ func exported(text string, at int64) (out []State) {
 		key := host + " " + m.Label("gpu")
 		if _, ok := index[key]; !ok {
 			index[key] = len(out)
-			out = append(out, State{At: at, GPU: gpu, Host: host, SM: -1, Memory: -1, Power: -1, Limit: -1, Celsius: -1, Busy: -1, Reasons: []string{}})
+			out = append(out, State{At: at, GPU: gpu, Host: host, UUID: m.Label("UUID"), PCI: m.Label("pci_bus_id"), SM: -1, Memory: -1, Power: -1, Limit: -1, Celsius: -1, Busy: -1})
 		}
 		s := &out[index[key]]
 		switch strings.TrimPrefix(m.Name, "DCGM_FI_DEV_") {

@@ -25,6 +25,7 @@ var (
 		servers.Cached: func(s *Sample) *float64 { return &s.Cached }, servers.Received: func(s *Sample) *float64 { return &s.Received },
 		servers.Served: func(s *Sample) *float64 { return &s.Served }, servers.Aborted: func(s *Sample) *float64 { return &s.Aborted },
 		servers.Retracted: func(s *Sample) *float64 { return &s.Retracted }, servers.Drafts: func(s *Sample) *float64 { return &s.Drafts },
+		servers.Drafted: func(s *Sample) *float64 { return &s.Drafted }, servers.Accepted: func(s *Sample) *float64 { return &s.Accepted },
 	}
 	latencies = map[string]func(*Sample) *Histogram{
 		servers.TTFT: func(s *Sample) *Histogram { return &s.TTFT }, servers.ITL: func(s *Sample) *Histogram { return &s.ITL },

@@ -84,7 +84,9 @@ type Sample struct {
 	Served    float64 // total requests that have ended
 	Aborted   float64 // total requests aborted
 	Retracted float64 // requests that lost their place in the KV cache
-	Drafts    float64 // above 0: the server generates several tokens a step
+	Drafts    float64 // total drafts of speculative decoding; above 0: several tokens a step
+	Drafted   float64 // total tokens in drafts
+	Accepted  float64 // total tokens of drafts that were accepted
 	Started   float64 // start of the server process, s since the epoch; 0: unknown
 }
 

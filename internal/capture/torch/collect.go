@@ -54,7 +54,8 @@ type ServerResult struct {
 	// Reference holds decode step times that were measured without the profiler; nil: unknown.
 	Reference *trace.Reference `json:"reference,omitempty"`
 
-	err error
+	gpus bool // there are samples of GPUs
+	err  error
 }
 
 // Incomplete reports whether anything is missing, broken, or without steps.

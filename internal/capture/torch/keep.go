@@ -47,7 +47,7 @@ func (c *Result) Keep(r *runs.Run, window string) error {
 		for _, said := range []struct {
 			name  string
 			there bool
-		}{{LoadsFile, len(sr.Loads) > 0}, {trace.ReferenceFile, sr.Reference != nil}} {
+		}{{LoadsFile, len(sr.Loads) > 0}, {trace.ReferenceFile, sr.Reference != nil}, {trace.GPUsFile, sr.gpus}} {
 			if !said.there {
 				continue
 			}

@@ -121,6 +121,8 @@ func Late(f *result.Finding, stacks bool) []fact.Fact {
 		return []fact.Fact{fact.Of("next_shared", "rank", rank)}
 	case f.Cause == result.CauseDevice && f.Reason == result.ReasonConfiguration:
 		return []fact.Fact{fact.Of("next_configuration")}
+	case f.Cause == result.CauseDevice && f.Reason == result.ReasonClock:
+		return []fact.Fact{fact.Of("next_clock", "rank", rank)}
 	case f.Cause == result.CauseDevice:
 		return []fact.Fact{fact.Of("next_device", "rank", rank)}
 	case f.Cause == result.CauseHost:

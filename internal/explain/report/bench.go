@@ -336,6 +336,13 @@ func benchFacts(b *Bench) (f []benchFact) {
 	if c := s.Cache; c != nil && !b.Cache {
 		add("prefix cache", "", "%s of %s prompt tokens were cached (%s)", metric.Count(c.Cached), metric.Count(c.Prompt), share(c.HitRate))
 	}
+	if x := s.Speculative; x != nil {
+		text := fmt.Sprintf("%s of %s draft tokens were accepted (%s), %s tokens a step", metric.Count(x.Accepted), metric.Count(x.Drafted), share(x.Rate), three(x.Length))
+		for i, at := range x.Positions {
+			text += map[bool]string{true: "; by position ", false: ", "}[i == 0] + share(at)
+		}
+		add("speculation", "", "%s", text)
+	}
 	for _, line := range b.GPUs {
 		add("GPUs", "", "%s", line)
 	}

@@ -90,7 +90,7 @@ func benchDiffs(c *bench.Comparison, o Options) *table {
 		if d.Lo != 0 || d.Hi != 0 {
 			interval = d.Interval()
 		}
-		if d.Figure != "p99" && d.Verdict != bench.TooFew && d.Verdict != bench.Missing {
+		if d.Figure != "p99" && d.Verdict != bench.TooFew && d.Verdict != bench.NoInterval && d.Verdict != bench.Missing {
 			p = fmt.Sprintf("%.2g", d.PAdj)
 		}
 		if d.Batch != headed {

@@ -122,6 +122,9 @@ const (
 // ReasonConfiguration means that the rank runs generated kernels in a slower configuration than its peers.
 const ReasonConfiguration = "configuration"
 
+// ReasonClock means that the clock of the device was lower than those of the other ranks' devices.
+const ReasonClock = "clock"
+
 // Finding is one result of the analysis, with its evidence.
 type Finding struct {
 	ID        string   `json:"id"` // kind, rank, cause, first step: stable for the same capture
@@ -134,7 +137,7 @@ type Finding struct {
 	Passing   bool     `json:"passing"` // transient: the problem ended before the capture ended
 	At        Place    `json:"at"`
 	Cause     string   `json:"cause"`
-	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared, configuration; "": unknown
+	Reason    string   `json:"reason"` // extra work: requests, tokens, contexts, experts; device: shared, configuration, clock; "": unknown
 	// CostNSPerStep is the cost of the finding per step. For a straggler, it is the time for which the other ranks wait
 	// for the straggler, as the median over the finding's steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
@@ -176,7 +179,7 @@ func (p *Place) Known() bool { return p.Rank >= 0 && p.End > p.Start }
 type Evidence struct {
 	Text fact.Fact `json:"text"`
 	// Value and Peers are the numbers that the text compares, if any: Value is that of this rank or these steps, Peers
-	// that of the peers. Unit is ns, count or ratio.
+	// that of the peers. Unit is ns, count, ratio or MHz.
 	Value float64   `json:"value"`
 	Peers float64   `json:"peers"`
 	Unit  string    `json:"unit"`

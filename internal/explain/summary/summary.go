@@ -25,6 +25,7 @@ type Window struct {
 	ID        string
 	Newest    int64 // modification time of the newest file, ns since the epoch
 	Reference []trace.Reference
+	GPUs      []trace.GPUState // samples of the GPUs
 }
 
 // File is the summary of one trace file.

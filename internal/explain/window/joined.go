@@ -92,6 +92,7 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	var all []*summary.File
 	window := set.Set{ID: newest.ID}
 	var references []trace.Reference
+	var gpus []trace.GPUState
 	for _, p := range parts {
 		// If file names contain no window id, each host makes up its own id.
 		if p.ID != newest.ID && !slices.ContainsFunc(p.Files, func(f *summary.File) bool { return !f.Of.Named || f.Of.Name.Wrote > 0 }) {
@@ -100,6 +101,9 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 		}
 		window.ID = min(window.ID, p.ID)
 		references = append(references, p.Reference...)
+		if gpus == nil {
+			gpus = p.GPUs // each part has the samples of all hosts
+		}
 		for _, f := range p.Files {
 			// Hosts may read the same directory, so skip files that another host has summarised.
 			if !slices.ContainsFunc(all, func(x *summary.File) bool { return x.Of == f.Of && sameRanks(x, f) }) {
@@ -115,7 +119,7 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 		heads[i] = f.Head()
 		window.Files = append(window.Files, f.Of)
 	}
-	c := &Capture{Set: window}
+	c := &Capture{Set: window, GPUs: gpus}
 	if references != nil {
 		c.Reference = &references[0]
 	}
@@ -147,10 +151,7 @@ func (in *Input) Join(say *progress.Console, window set.Set, files []*summary.Fi
 	if err := c.join(say, strings.Join(in.Paths, ", "), files, window.Missing()); err != nil {
 		return nil, err
 	}
-	var err error
-	if c.Reference, err = reference(filepath.Dir(c.Ranks[0].Source.Path)); err != nil {
-		say.Warn("%v: the overhead of recording is unknown", err)
-	}
+	c.Reference, c.GPUs = beside(say, filepath.Dir(c.Ranks[0].Source.Path))
 	return c, nil
 }
 

@@ -34,10 +34,8 @@ func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writ
 			about.Newest = max(about.Newest, st.ModTime().UnixNano())
 		}
 	}
-	ref, err := reference(filepath.Dir(window.Files[0].Path))
-	if err != nil {
-		say.Warn("%v: the overhead of recording is unknown", err)
-	}
+	ref, gpus := beside(say, filepath.Dir(window.Files[0].Path))
+	about.GPUs = gpus
 	if ref != nil {
 		about.Reference = []trace.Reference{*ref}
 	}

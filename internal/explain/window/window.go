@@ -51,11 +51,12 @@ type Capture struct {
 	Missing []string     // ranks that are absent, or have unreadable files
 	// Reference is the step time without recording, from a file beside the traces. It is nil if there is no such file.
 	Reference *trace.Reference
+	GPUs      []trace.GPUState // samples of the GPUs, from another such file
 }
 
 // Options returns the options of the window's analysis.
 func (c *Capture) Options() explain.Options {
-	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference}
+	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference, GPUs: c.GPUs}
 }
 
 // Prepare prepares the capture for analysis. rules assign kernels to classes. They must be the rules with which Ranks
@@ -95,9 +96,7 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 	if err := c.account(say, strings.Join(in.Paths, ", "), all, failures, window.Missing()); err != nil {
 		return nil, err
 	}
-	if c.Reference, err = reference(filepath.Dir(all[0].path)); err != nil {
-		say.Warn("%v: the overhead of recording is unknown", err)
-	}
+	c.Reference, c.GPUs = beside(say, filepath.Dir(all[0].path))
 	return c, nil
 }
 
@@ -145,21 +144,37 @@ func (c *Capture) account(say *progress.Console, what string, all []noted, failu
 	return nil
 }
 
-// reference reads the reference file in a directory of traces. It returns nil if there is none.
-func reference(dir string) (*trace.Reference, error) {
-	path := filepath.Join(dir, trace.ReferenceFile)
+// beside reads the files with the step time without recording and with the samples of the GPUs in a directory of traces.
+func beside(say *progress.Console, dir string) (*trace.Reference, []trace.GPUState) {
+	ref, err := readJSON[trace.Reference](dir, trace.ReferenceFile)
+	if err != nil {
+		say.Warn("%v: the overhead of recording is unknown", err)
+	}
+	gpus, err := readJSON[trace.GPUs](dir, trace.GPUsFile)
+	switch {
+	case err != nil:
+		say.Warn("%v: the clocks of the GPUs are unknown", err)
+	case gpus != nil:
+		return ref, gpus.States
+	}
+	return ref, nil
+}
+
+// readJSON reads a JSON file in a directory. It returns nil if there is none.
+func readJSON[T any](dir, name string) (*T, error) {
+	path := filepath.Join(dir, name)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	r := &trace.Reference{}
+	v := new(T)
 	if err == nil {
-		err = json.Unmarshal(text, r)
+		err = json.Unmarshal(text, v)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return r, nil
+	return v, nil
 }
 
 // labelOf returns the rank that a file's name contains or, if it contains none, the name.

@@ -1,15 +1,11 @@
 package experiment
 
 import (
-	"math"
-
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
-
-// GPUsFile is the file with the samples of the GPUs.
-const GPUsFile = "gpus.json"
 
 // record stores the request records of one run immediately.
 func (s *Serving) record(records []bench.Record) (err error) {
@@ -63,7 +59,7 @@ func (s *Serving) keep(out *Outcome) error {
 			Usage  []gpus.Usage `json:"usage"`
 			States []gpus.State `json:"states"`
 		}{1, last.GPUs, last.states}
-		if err := r.WriteJSON(runs.File{Path: GPUsFile, Kind: runs.KindMetrics, Format: "json", Source: s.GPUs}, kept); err != nil {
+		if err := r.WriteJSON(runs.File{Path: trace.GPUsFile, Kind: runs.KindMetrics, Format: "json", Source: s.GPUs}, kept); err != nil {
 			return err
 		}
 	}
@@ -75,23 +71,6 @@ func (s *Serving) keep(out *Outcome) error {
 	sum := out.Last().Summary
 	return r.Update(func(m *runs.Manifest) {
 		m.PlanHash, m.Model, m.URL, m.Backend = out.PlanHash, s.Run.Model, s.Run.URL, s.Run.Backend
-		number := func(name string, v float64, unit string) {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				m.Numbers = append(m.Numbers, runs.Number{Name: name, Value: v, Unit: unit})
-			}
-		}
-		if !sum.Lacks(bench.Rates) {
-			number("request throughput", sum.RequestRate, "req/s")
-			number("output throughput", sum.OutputRate, "tok/s")
-		}
-		number("failed", float64(sum.Requests-sum.Completed), "req")
-		if sum.TTFT.N > 0 {
-			number("TTFT p50", sum.TTFT.Median/1e6, "ms")
-			number("TTFT p99", sum.TTFT.P99/1e6, "ms")
-		}
-		if sum.ITL.N > 0 {
-			number("ITL p50", sum.ITL.Median/1e6, "ms")
-			number("ITL p99", sum.ITL.P99/1e6, "ms")
-		}
+		m.Numbers = append(m.Numbers, runs.Numbers(sum)...)
 	})
 }

@@ -2,16 +2,19 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -60,6 +63,40 @@ func TestPrefixCache(t *testing.T) {
 	} {
 		if c := prefixCache(samples); c != nil {
 			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// TestSpeculative: the growth of vLLM's counters gives the figures of speculative decoding, with names of counters from
+// vLLM itself and from Prometheus.
+func TestSpeculative(t *testing.T) {
+	sample := func(total string, drafts, drafted, accepted int, positions ...int) runs.Sample {
+		text := ""
+		for name, v := range map[string]int{"num_drafts": drafts, "num_draft_tokens": drafted, "num_accepted_tokens": accepted} {
+			text += fmt.Sprintf("vllm:spec_decode_%s%s{engine=\"0\",model_name=\"m\"} %d.0\n", name, total, v)
+		}
+		for i, v := range positions {
+			text += fmt.Sprintf("vllm:spec_decode_num_accepted_tokens_per_pos%s{engine=\"0\",model_name=\"m\",position=\"%d\"} %d.0\n", total, i, v)
+		}
+		return runs.Sample{Values: valuesOf(text + "vllm:spec_decode_num_drafts_created{engine=\"0\"} 1.7e9\n")}
+	}
+	for _, total := range []string{"", "_total"} {
+		got := speculative([]runs.Sample{sample(total, 100, 300, 120, 80, 30, 10), sample(total, 300, 900, 420, 230, 130, 60)})
+		want := &bench.Speculative{Drafts: 200, Drafted: 600, Accepted: 300, Length: 2.5, Rate: 0.5, Positions: []float64{0.75, 0.5, 0.25}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, want %+v", total, got, want)
+		}
+	}
+	begun, ended := sample("_total", 100, 300, 120), sample("_total", 300, 900, 420)
+	if got := speculative([]runs.Sample{begun, ended}); got == nil || len(got.Positions) != 0 || got.Length != 2.5 {
+		t.Errorf("no positions: got %+v", got)
+	}
+	for name, samples := range map[string][]runs.Sample{
+		"no samples": nil, "one sample": {ended}, "no growth": {ended, ended}, "restarted": {ended, begun},
+		"a server without": {{Values: valuesOf("vllm:num_requests_running 1\n")}, {Values: valuesOf("vllm:num_requests_running 2\n")}},
+	} {
+		if got := speculative(samples); got != nil {
+			t.Errorf("%s: got %+v", name, got)
 		}
 	}
 }

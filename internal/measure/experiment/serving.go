@@ -312,7 +312,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if id := opt.RequestID; id != nil && n > 0 {
 		opt.RequestID = func(i, turn int) string { return fmt.Sprintf("%s-run%d", id(i, turn), n+1) }
 	}
-	sampled, err := s.sampleGPUs(ctx)
+	sampled, err := gpus.Sample(ctx, s.GPUs, s.Warn)
 	if err != nil {
 		return nil, err
 	}
@@ -377,31 +377,19 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run.ServerInfo = s.info(ctx)
 	out.Capture.refer(res.Records, &run)
+	if out.Capture != nil && out.Capture.Result != nil {
+		out.Capture.Result.KeepGPUs(states)
+	}
 	summary := bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO, Percentiles: s.Percentiles})
 	if summary.Cache == nil {
 		summary.Cache = prefixCache(samples)
 	}
+	if summary.Speculative = speculative(samples); summary.Speculative != nil && summary.AcceptLength == 0 {
+		summary.AcceptLength = summary.Speculative.Length
+	}
 	return &Measured{
 		Run: &run, Records: res.Records, Server: samples, Summary: summary,
 		GPUs: gpus.Summarize(states, run.StartWall+firstSent(res.Records), run.StartWall+firstSent(res.Records)+run.Duration), states: states,
-	}, nil
-}
-
-// sampleGPUs begins to sample the GPUs. The returned function ends it and returns the samples.
-func (s *Serving) sampleGPUs(ctx context.Context) (end func() []gpus.State, err error) {
-	if s.GPUs == "" {
-		return func() []gpus.State { return nil }, nil
-	}
-	sampler, err := gpus.Start(ctx, s.GPUs)
-	if err != nil {
-		return nil, err
-	}
-	return func() []gpus.State {
-		states, err := sampler.End()
-		if err != nil {
-			s.Warn("The samples of the GPUs are incomplete: " + err.Error())
-		}
-		return states
 	}, nil
 }
 

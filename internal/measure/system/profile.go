@@ -13,6 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/private"
+	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -31,7 +32,8 @@ type Profile struct {
 	Sessions string                              // directory in which Start saves sessions for Stop
 	Create   func(runs.About) (*runs.Run, error) // returns a nil run if no run is stored
 	Explain  *Options
-	Skip     bool // collect the files without explaining them
+	Skip     bool   // collect the files without explaining them
+	GPUs     string // source of samples of the GPUs, see gpus.Start; "": none
 }
 
 // follow displays the progress of the servers until end is called. The caller must call end before printing anything
@@ -65,8 +67,20 @@ func (p *Profile) Record(ctx context.Context) (*runs.Run, error) {
 	return p.keep(res)
 }
 
-// record records a window and collects its files.
+// record records a window, with samples of the GPUs, and collects its files.
 func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, error) {
+	sampled, err := gpus.Sample(ctx, p.GPUs, func(problem string) { p.Explain.Say.Lack("%s", problem) })
+	if err != nil {
+		return nil, nil, err
+	}
+	res, windows, err := p.recordWindow(ctx)
+	if states := sampled(); err == nil {
+		res.KeepGPUs(states)
+	}
+	return res, windows, err
+}
+
+func (p *Profile) recordWindow(ctx context.Context) (*torch.Result, []*nsys.Window, error) {
 	say := p.Explain.Say
 	picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {

@@ -84,6 +84,8 @@ func (b *builder) build(ctx context.Context) ([]Request, error) {
 		return b.agentic(ctx)
 	case "mooncake":
 		return b.mooncake(ctx)
+	case TimedTrace:
+		return b.timedTrace(ctx)
 	case "longbench_v2":
 		return b.longbench(ctx)
 	case "speed-bench":

@@ -38,11 +38,14 @@ type place struct {
 	line int32 // from 1
 }
 
+// orCSV is a key for records.open.
+const orCSV = ","
+
 // maxRecord limits the memory of one row.
 const maxRecord = 1 << 28
 
 // open indexes the rows of the data set's file. If the file is a JSON object, key is the key of the list in the object.
-// If key is "", the file is a list or JSONL. The argument wanted is used in error messages and describes the required
+// If key is "", the file is a list or JSONL. If key is orCSV, it may also have lines of other text. The argument wanted is used in error messages and describes the required
 // file and its source.
 func (b *builder) open(key, wanted string) (*records, error) {
 	b.wanted = wanted
@@ -86,7 +89,9 @@ func (r *records) index(in io.ReadSeeker, key string) error {
 	switch {
 	case c == 0:
 		return errors.New("is empty")
-	case key != "":
+	case key == orCSV && c != '[' && c != '{':
+		return s.lines(r)
+	case key != "" && key != orCSV:
 		if s, err = listUnder(in, key); err != nil {
 			return err
 		}

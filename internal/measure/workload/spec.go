@@ -40,6 +40,8 @@ type Spec struct {
 	MooncakeWorkload string // --mooncake-workload: name of the file
 	MooncakeRounds   int    // --mooncake-num-rounds
 
+	TraceColumns string // --trace-columns: names of the columns of a timed trace
+
 	LoRANames        []string // --lora-name
 	LoRADistribution string   // --lora-request-distribution: uniform, distinct, skewed
 	LoRAAlpha        float64  // --lora-zipf-alpha
@@ -95,13 +97,16 @@ func Default() Spec {
 // Datasets are the names that Build accepts.
 var Datasets = []string{
 	"sharegpt", "custom", "openai", "random", "random-ids", "generated-shared-prefix", "image",
-	"mooncake", "agentic-trace", "longbench_v2", "speed-bench", "mmmu", "plan",
+	"mooncake", TimedTrace, "agentic-trace", "longbench_v2", "speed-bench", "mmmu", "plan",
 }
 
 // check validates the settings that are common to all data sets. Each data set checks its specific settings itself.
 func (s *Spec) check() error {
 	if !slices.Contains(Datasets, s.Dataset) {
 		return fmt.Errorf("unknown --dataset-name %q: give one of %s", s.Dataset, strings.Join(Datasets, ", "))
+	}
+	if s.TraceColumns != "" && s.Dataset != TimedTrace {
+		return fmt.Errorf("--trace-columns names the columns of --dataset-name %s, not of %s", TimedTrace, s.Dataset)
 	}
 	for _, f := range []struct {
 		flag  string

@@ -94,7 +94,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 		t.Source.World = trace.ParseWorld(dist)
 		t.Stretches = trace.FindStretches(t)
 		r.stage(t)
-		t.Source.Device, t.Source.HasGPU = device(r.metaText["deviceProperties"], b.mainDevice())
+		device(r.metaText["deviceProperties"], b.mainDevice(), &t.Source)
 		r.notes(t, src, stats)
 		checkInvariants(t, b.odd, true)
 		if n := b.busyDevices(); n > 1 {
@@ -164,19 +164,21 @@ func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.
 	}
 }
 
-// device returns the name of the GPU with that id. listed reports whether the metadata lists any GPU.
-func device(raw json.RawMessage, id int32) (name string, listed bool) {
+// device stores in src what the file's deviceProperties say of the device with the given id.
+func device(raw json.RawMessage, id int32, src *trace.Source) {
 	var devices []struct {
 		ID   int32  `json:"id"`
 		Name string `json:"name"`
+		UUID string `json:"uuid"`
+		PCI  string `json:"pciBusId"`
 	}
 	if raw == nil || json.Unmarshal(raw, &devices) != nil {
-		return "", false
+		return
 	}
+	src.HasGPU, src.Visible = len(devices) > 0, len(devices)
 	for _, d := range devices {
 		if d.ID == id {
-			name = d.Name
+			src.Device, src.UUID, src.PCI = d.Name, d.UUID, d.PCI
 		}
 	}
-	return name, len(devices) > 0
 }

@@ -26,7 +26,8 @@ func (r *reader) finish() []*trace.Trace {
 		}
 		if k.key.device >= 0 {
 			gpu, _ := r.gpu(k)
-			t.Source.Device = r.meta.gpus[gpu]
+			of := r.meta.gpus[gpu]
+			t.Source.Device, t.Source.UUID, t.Source.PCI = of.name, of.uuid, of.pci
 		}
 		for i := range t.Spans {
 			t.Spans[i].Start += r.meta.epoch

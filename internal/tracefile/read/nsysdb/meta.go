@@ -15,7 +15,7 @@ type meta struct {
 	host      string
 	schema    string // version of the export's schema
 	product   string // version of nsys that made the export
-	gpus      map[int64]string
+	gpus      map[int64]physicalGPU
 	physical  map[cudaDevice]int64 // CUDA device of a process -> physical GPU
 	processes map[int64]string     // by globalPid
 	threads   map[int64]string     // by globalTid
@@ -23,6 +23,8 @@ type meta struct {
 }
 
 type cudaDevice struct{ pid, device int64 }
+
+type physicalGPU struct{ name, uuid, pci string }
 
 // longestName is the longest string that can be a name. Longer strings are the environment and embedded files of a
 // report, which are not read.
@@ -41,7 +43,7 @@ func tidOf(global int64) int64 { return global & tidMask }
 func (r *reader) readMeta() error {
 	m := &r.meta
 	m.strings = map[int64]string{}
-	m.gpus = map[int64]string{}
+	m.gpus = map[int64]physicalGPU{}
 	m.physical = map[cudaDevice]int64{}
 	m.processes = map[int64]string{}
 	m.threads = map[int64]string{}
@@ -73,7 +75,9 @@ func (r *reader) readMeta() error {
 				m.host = string(row.Text(1))
 			}
 		}},
-		{"TARGET_INFO_GPU", []string{"id", "name"}, func(row *sqlitefile.Row) { m.gpus[row.Int(0)] = string(row.Text(1)) }},
+		{"TARGET_INFO_GPU", []string{"id", "name", "uuid", "busLocation"}, func(row *sqlitefile.Row) {
+			m.gpus[row.Int(0)] = physicalGPU{string(row.Text(1)), string(row.Text(2)), string(row.Text(3))}
+		}},
 		{"TARGET_INFO_CUDA_DEVICE", []string{"pid", "cudaId", "gpuId"}, func(row *sqlitefile.Row) {
 			if !row.Null(2) {
 				m.physical[cudaDevice{row.Int(0), row.Int(1)}] = row.Int(2)
