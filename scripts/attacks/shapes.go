@@ -22,9 +22,13 @@ func (s *sketch) event(cat, name string, pid, tid int, ts, dur float64, args str
 	fmt.Fprintf(&s.text, `{"ph":"X","cat":%q,"name":%s,"pid":%d,"tid":%d,"ts":%.3f,"dur":%.3f,"args":{%s}},`, cat, text, pid, tid, ts, dur, args)
 }
 
-func (s *sketch) step(name string, ts, dur float64) { s.event("user_annotation", name, 1, 1, ts, dur, "") }
+func (s *sketch) step(name string, ts, dur float64) {
+	s.event("user_annotation", name, 1, 1, ts, dur, "")
+}
 
-func (s *sketch) op(name string, ts, dur float64, args string) { s.event("cpu_op", name, 1, 1, ts, dur, args) }
+func (s *sketch) op(name string, ts, dur float64, args string) {
+	s.event("cpu_op", name, 1, 1, ts, dur, args)
+}
 
 // kernel appends a kernel and its launch.
 func (s *sketch) kernel(name string, stream int, ts, dur float64, args string) {
@@ -89,6 +93,14 @@ var shapes = []shape{
 			s.kernel("gemm", 7, 1000+float64(i)*100+10, 50, "")
 			s.reduce(1000+float64(i)*100+70, 10)
 		}
+	}},
+	{"stretches of late steps", 1000, two, func(s *sketch, n int) {
+		s.steps(n, func(i int, ts float64) {
+			if s.rank == 1 && i/6%2 == 0 || s.rank == 0 && i%29 == 0 {
+				s.kernel("more", 7, ts+300, 150, "")
+				s.event("kernel", "slow", 0, 7, ts+600, 90+float64(i%5), `"stream":7`)
+			}
+		})
 	}},
 	{"steps in steps", 2500, two, func(s *sketch, n int) {
 		s.plain()

@@ -131,7 +131,7 @@ func regularPeaks(yes []bool, split [][numCauses]int64, cause int) []int {
 		}
 	}
 	slices.SortFunc(late, func(x, y int) int { return cmp.Compare(split[y][cause], split[x][cause]) })
-	for k := leastRecurring; k < len(late); k++ {
+	for k := leastRecurring; k < len(late) && split[late[k-1]][cause] > 0; k++ {
 		if split[late[k-1]][cause] < peakRatio*split[late[k]][cause] {
 			continue
 		}
