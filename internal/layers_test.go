@@ -195,7 +195,7 @@ var arrows = []struct {
 		"internal/runs",
 	}},
 	{"internal/job/scatter", []string{"internal/base/progress", "internal/job/slurm"}},
-	{"internal/job/spec", []string{"internal/base/suggest", "internal/base/yamltree"}},
+	{"internal/job/spec", []string{"internal/base/memory", "internal/base/suggest", "internal/base/yamltree"}},
 	{"internal/explain/export", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/parquetfile", "internal/explain/kernel",
 		"internal/tracefile/read", "internal/tracefile/set", "internal/tracefile/sqlitefile", "trace",
@@ -255,7 +255,8 @@ var arrows = []struct {
 	}},
 	{"internal/capture/torch", []string{
 		"internal/api", "internal/api/client", "internal/api/wire", "internal/base/atomicfile",
-		"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause",
+		"internal/base/columns", "internal/base/live", "internal/base/memory", "internal/base/metric",
+		"internal/base/pause",
 		"internal/base/private", "internal/base/progress", "internal/capture/collect", "internal/runs",
 		"internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "trace",
 	}},
@@ -295,7 +296,7 @@ var arrows = []struct {
 	{"internal/tracefile/sqlitefile", nil},
 	{"internal/testing/browsertest", nil},
 	{"internal/testing/detecttest", []string{"internal/capture/signals"}},
-	{"internal/capture/signals", []string{"internal/api/client", "internal/base/pause"}},
+	{"internal/capture/signals", []string{"internal/api/client", "internal/base/memory", "internal/base/pause"}},
 	{"internal/capture/gpus", []string{"internal/api/client", "internal/base/metric"}},
 	{"internal/testing/enginetest", []string{"internal/api", "internal/reference/server"}},
 	{"internal/testing/explaintest", []string{"trace"}},
