@@ -69,7 +69,7 @@ func main() {
 		{"bombs", bombs}, {"mutated captures", mutated}, {"signals", signals}, {"names", names},
 		{"HTTP to a server", func(a *attack) error { return hostileHTTP(a, false) }},
 		{"HTTP to a router", func(a *attack) error { return hostileHTTP(a, true) }},
-		{"peers", peers}, {"servers", servers}, {"scale", scale},
+		{"peers", peers}, {"servers", servers}, {"numbers", numbers}, {"scale", scale},
 	} {
 		if *only != "" && *only != f.name {
 			continue
