@@ -36,7 +36,7 @@ func scale(a *attack) error {
 			return err
 		}
 	}
-	return nil
+	return a.scaleRuns()
 }
 
 func (a *attack) scaleShape(sh shape) error {

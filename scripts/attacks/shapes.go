@@ -179,7 +179,7 @@ var shapes = []shape{
 			s.kernel("k", 7, 5000+10*float64(i), 5, "")
 		}
 	}},
-	{"kernels at one time", 5000, two, func(s *sketch, n int) {
+	{"kernels at one time", 2500, two, func(s *sketch, n int) {
 		s.plain()
 		for i := range n {
 			s.kernel("over", 7, 1100+float64(i)*0.01, 5000, "")
