@@ -77,7 +77,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {10860, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {35300, 23, 69},
+	"explain":   {35400, 23, 69},
 	"job":       {6220, 4, 4},
 	"measure":   {12770, 8, 10},
 	"reference": {32490, 29, 70},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 110_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), and what loads measure
+	mostCore      = 110_700 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, and limits of time
 	mostReference = 32_000
 )
 
