@@ -198,7 +198,7 @@ var arrows = []struct {
 		"internal/runs",
 	}},
 	{"internal/job/scatter", []string{"internal/base/progress", "internal/job/slurm"}},
-	{"internal/job/spec", []string{"internal/base/suggest", "internal/base/yamltree"}},
+	{"internal/job/spec", []string{"internal/base/memory", "internal/base/suggest", "internal/base/yamltree"}},
 	{"internal/explain/export", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/parquetfile", "internal/explain/kernel",
 		"internal/tracefile/read", "internal/tracefile/set", "internal/tracefile/sqlitefile", "trace",
@@ -258,10 +258,10 @@ var arrows = []struct {
 	}},
 	{"internal/capture/torch", []string{
 		"internal/api", "internal/api/client", "internal/api/servers", "internal/api/wire",
-		"internal/base/atomicfile", "internal/base/columns", "internal/base/live", "internal/base/metric",
-		"internal/base/pause", "internal/base/private", "internal/base/progress", "internal/capture/collect",
-		"internal/capture/signals", "internal/runs", "internal/tracefile/check", "internal/tracefile/merge",
-		"internal/tracefile/set", "trace",
+		"internal/base/atomicfile", "internal/base/columns", "internal/base/live", "internal/base/memory",
+		"internal/base/metric", "internal/base/pause", "internal/base/private", "internal/base/progress",
+		"internal/capture/collect", "internal/capture/signals", "internal/runs", "internal/tracefile/check",
+		"internal/tracefile/merge", "internal/tracefile/set", "trace",
 	}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/api/wire", "internal/base/atomicfile"}},
 	{"internal/tracefile/cut", []string{
@@ -299,7 +299,9 @@ var arrows = []struct {
 	{"internal/tracefile/sqlitefile", nil},
 	{"internal/testing/browsertest", nil},
 	{"internal/testing/detecttest", []string{"internal/capture/signals"}},
-	{"internal/capture/signals", []string{"internal/api/client", "internal/api/servers", "internal/base/pause"}},
+	{"internal/capture/signals", []string{
+		"internal/api/client", "internal/api/servers", "internal/base/memory", "internal/base/pause",
+	}},
 	{"internal/capture/gpus", []string{"internal/api/client", "internal/base/metric", "trace"}},
 	{"internal/testing/enginetest", []string{"internal/api", "internal/reference/server"}},
 	{"internal/testing/explaintest", []string{"trace"}},

@@ -73,15 +73,18 @@ func (r *Run) Batches() ([]bench.Batch, error) {
 }
 
 func readBatches(r io.Reader) (out []bench.Batch, err error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	lines.Split(wholeLine)
-	for lines.Scan() {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
+	for {
+		if line, err = wholeLine(lines, line[:0]); err == io.EOF {
+			return out, nil
+		} else if err != nil {
+			return out, err
+		}
 		var b bench.Batch
-		if err := json.Unmarshal(lines.Bytes(), &b); err != nil {
+		if err := json.Unmarshal(line, &b); err != nil {
 			return out, err
 		}
 		out = append(out, b)
 	}
-	return out, lines.Err()
 }

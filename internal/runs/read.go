@@ -2,7 +2,6 @@ package runs
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,12 +73,14 @@ func readRecords(r io.Reader) iter.Seq2[*bench.Record, error] {
 			return
 		}
 		defer zr.Close()
-		lines := bufio.NewScanner(zr)
-		lines.Buffer(make([]byte, 64<<10), maxLine)
-		lines.Split(wholeLine)
-		for lines.Scan() {
+		lines := bufio.NewReaderSize(zr, 64<<10)
+		var line []byte
+		for {
+			if line, err = wholeLine(lines, line[:0]); err != nil {
+				break
+			}
 			rec := new(bench.Record)
-			if err := json.Unmarshal(lines.Bytes(), rec); err != nil {
+			if err := json.Unmarshal(line, rec); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -87,23 +88,30 @@ func readRecords(r io.Reader) iter.Seq2[*bench.Record, error] {
 				return
 			}
 		}
-		err = lines.Err()
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = ErrCut
 		}
-		if err != nil {
+		if err != io.EOF {
 			yield(nil, err)
 		}
 	}
 }
 
-// wholeLine splits the input into lines, and drops the last line if it has no newline.
-func wholeLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	if i := bytes.IndexByte(data, '\n'); i >= 0 {
-		return i + 1, data[:i], nil
+// wholeLine appends the next line to buf. The error is ErrCut if the last line has no newline. A bufio.Scanner would
+// search a long line from its beginning after each read.
+func wholeLine(r *bufio.Reader, buf []byte) ([]byte, error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		buf = append(buf, part...)
+		switch {
+		case len(buf) > maxLine:
+			return nil, fmt.Errorf("a line is longer than %d MB", maxLine>>20)
+		case err == nil:
+			return buf[:len(buf)-1], nil
+		case err == io.EOF && len(buf) > 0:
+			return nil, ErrCut
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		}
 	}
-	if atEOF && len(data) > 0 {
-		err = ErrCut
-	}
-	return 0, nil, err
 }

@@ -21,8 +21,8 @@ import (
 const (
 	frameSize = 1 << 20         // bytes of JSON per frame
 	frameTime = 2 * time.Second // maximum time for which a record is buffered while further records arrive
-	// maxLine limits the size of one record, in bytes: about four million events of a stream.
-	maxLine = 256 << 20
+	// maxLine limits the size of one record, in bytes: about one million events of a stream.
+	maxLine = 64 << 20
 )
 
 // RecordWriter writes the records of a run. It is safe for concurrent use. Encoding and writing happen inside Add and

@@ -21,11 +21,13 @@ import (
 )
 
 var (
-	short   = flag.Bool("short", false, "a tenth of it")
-	race    = flag.Bool("race", false, "the binary has the race detector: wider limits")
-	program = flag.String("binary", "", "what is attacked")
-	only    = flag.String("only", "", "one family alone")
-	seed    = flag.Uint64("seed", 1, "of what is drawn")
+	short     = flag.Bool("short", false, "a tenth of it")
+	race      = flag.Bool("race", false, "the binary has the race detector: wider limits")
+	program   = flag.String("binary", "", "what is attacked")
+	only      = flag.String("only", "", "one family alone")
+	dimension = flag.String("dimension", "", "one dimension of the family scale alone")
+	verbose   = flag.Bool("v", false, "print each time of the family scale")
+	seed      = flag.Uint64("seed", 1, "of what is drawn")
 )
 
 // attack is one run of a family of attacks. It counts the attempts and records the failures.
@@ -67,7 +69,7 @@ func main() {
 		{"bombs", bombs}, {"mutated captures", mutated}, {"signals", signals}, {"names", names},
 		{"HTTP to a server", func(a *attack) error { return hostileHTTP(a, false) }},
 		{"HTTP to a router", func(a *attack) error { return hostileHTTP(a, true) }},
-		{"peers", peers}, {"servers", servers},
+		{"peers", peers}, {"servers", servers}, {"numbers", numbers}, {"scale", scale},
 	} {
 		if *only != "" && *only != f.name {
 			continue

@@ -112,26 +112,13 @@ func (a *attack) hostileServer(name string, say func(net.Conn, string), healthy 
 		return err
 	}
 	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				req, err := http.ReadRequest(bufio.NewReader(c))
-				if err != nil {
-					return
-				}
-				if healthy && req.Method == "GET" {
-					reply("200 OK", `{"model_path":"m","tokenizer_path":"m","is_generation":true,"data":[{"id":"m"}]}`)(c, "")
-					return
-				}
-				say(c, req.URL.Path)
-			}()
+	go serve(l, func(c net.Conn, req *http.Request) {
+		if healthy && req.Method == "GET" {
+			reply("200 OK", `{"model_path":"m","tokenizer_path":"m","is_generation":true,"data":[{"id":"m"}]}`)(c, "")
+			return
 		}
-	}()
+		say(c, req.URL.Path)
+	})
 	dir, done, err := a.temp()
 	if err != nil {
 		return err
@@ -157,4 +144,20 @@ func (a *attack) hostileServer(name string, say func(net.Conn, string), healthy 
 		}
 	}
 	return nil
+}
+
+// serve answers one request on each connection until the listener is closed.
+func serve(l net.Listener, say func(c net.Conn, req *http.Request)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			if req, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				say(c, req)
+			}
+		}()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 	"text/tabwriter"
 
@@ -171,8 +172,11 @@ func Short(text string, width int) string {
 		return ""
 	}
 	r := []rune(text)
-	for len(r) > 0 && Width(string(r))+1 > width {
-		r = r[:len(r)-1]
+	most := width // runes that may fit; more only if some have no width
+	for most < len(r) && Width(string(r[:most])) < width {
+		most *= 2
 	}
-	return string(r) + "…"
+	r = r[:min(most, len(r))]
+	fit := sort.Search(len(r), func(n int) bool { return Width(string(r[:n+1])) >= width })
+	return string(r[:fit]) + "…"
 }

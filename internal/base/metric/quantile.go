@@ -60,6 +60,32 @@ func MedianInPlace[T Number](x []T) float64 {
 	return mid(float64(slices.Max(x[:n/2])), float64(hi))
 }
 
+// MedianWithout returns the median of a sorted list without the values in drop, all of which it contains. It sorts drop.
+// It returns 0 if no values remain.
+func MedianWithout[T Number](sorted, drop []T) float64 {
+	n := len(sorted) - len(drop)
+	if n <= 0 {
+		return 0
+	}
+	slices.Sort(drop)
+	at := func(k int) float64 { // the k-th of the values that remain
+		same := 0
+		for i, v := range drop {
+			if same++; i == 0 || v != drop[i-1] {
+				same = 0
+			}
+			if first, _ := slices.BinarySearch(sorted, v); first+same <= k {
+				k++
+			}
+		}
+		return float64(sorted[k])
+	}
+	if n%2 == 1 {
+		return at(n / 2)
+	}
+	return mid(at(n/2-1), at(n/2))
+}
+
 // MAD returns the median absolute deviation from the median, unscaled (multiply by 1.4826 to estimate the standard
 // deviation of a normal sample), or 0 if there are no samples. It does not change x.
 func MAD[T Number](x []T) float64 {

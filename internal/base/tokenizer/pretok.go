@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2"
@@ -107,7 +108,14 @@ func (p split) cut(words []string, s string) []string {
 	return words
 }
 
-// spans splits s into matches and the gaps between them.
+// Limits of the time for matching a pattern, which comes from a file and may backtrack for ever: for one match, and for
+// each rune of the text. Ordinary patterns take a thousandth of this.
+const (
+	matchTime   = 5 * time.Second
+	timePerRune = 100 * time.Microsecond
+)
+
+// spans splits s into matches and the gaps between them. If matching takes too long, the rest of s is one gap.
 func (p split) spans(s string) []span {
 	// The engine counts in runes, and an invalid byte counts as one rune.
 	runes := []rune(s)
@@ -121,8 +129,9 @@ func (p split) spans(s string) []span {
 		}
 		return pos
 	}
+	until := time.Now().Add(matchTime + time.Duration(len(runes))*timePerRune)
 	m, err := p.re.FindRunesMatch(runes)
-	for ; m != nil && err == nil; m, err = p.re.FindNextMatch(m) {
+	for ; m != nil && err == nil && time.Now().Before(until); m, err = p.re.FindNextMatch(m) {
 		from, to := bytesAt(m.Index), bytesAt(m.Index+m.Length)
 		if from == to && from == last {
 			continue // ignore an empty match directly after another match
@@ -150,5 +159,6 @@ func newSplit(pattern, how string, invert bool) (step, error) {
 	if err != nil {
 		return nil, err
 	}
+	re.MatchTimeout = matchTime
 	return split{re, how, invert}, nil
 }

@@ -89,6 +89,9 @@ func (h *Histogram) bucket(p float64) (from, to, at float64) {
 	return from, math.Inf(1), 0
 }
 
+// mostBuckets is the maximum number of buckets of a histogram. Servers use a few dozen.
+const mostBuckets = 1024
+
 // observe adds one bucket of one series, with its cumulative count.
 func (h *Histogram) observe(bound string, n float64) {
 	le, err := strconv.ParseFloat(bound, 64)
@@ -97,6 +100,9 @@ func (h *Histogram) observe(bound string, n float64) {
 	}
 	at, found := slices.BinarySearch(h.Bounds, le)
 	if !found {
+		if len(h.Bounds) == mostBuckets {
+			return
+		}
 		h.Bounds, h.Counts = slices.Insert(h.Bounds, at, le), slices.Insert(h.Counts, at, 0)
 	}
 	h.Counts[at] += n

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/servers"
+	"github.com/stepscope/stepscope/internal/base/memory"
 )
 
 // Log accumulates the lines of a log into the state of ranks. The zero value is ready to use.
@@ -32,6 +33,9 @@ func (g *Log) Add(l *servers.Line, at time.Time) {
 	}
 	r := g.ranks[l.DP]
 	if r == nil {
+		if len(g.ranks) == memory.MostRanks {
+			return
+		}
 		r = &logged{Rank: fresh(l.DP), at: at}
 		g.ranks[l.DP] = r
 	}
@@ -60,12 +64,13 @@ func (g *Log) Ranks(now time.Time) (out []Rank) {
 
 // Fill sets all values of the sample's ranks that are Unknown to the values in from.
 func (s *Sample) Fill(from []Rank) {
+	dps := make([]int, len(from))
+	for i := range from {
+		dps[i] = from[i].DP
+	}
+	s.hold(dps)
 	for _, f := range from {
-		at, found := slices.BinarySearchFunc(s.Ranks, f.DP, func(r Rank, dp int) int { return r.DP - dp })
-		if !found {
-			s.Ranks = slices.Insert(s.Ranks, at, fresh(f.DP))
-		}
-		own, other := s.Ranks[at].values(), f.values()
+		own, other := s.of(f.DP).values(), f.values()
 		for i := range own {
 			*own[i] = or(*own[i], *other[i])
 		}

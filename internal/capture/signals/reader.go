@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/servers"
+	"github.com/stepscope/stepscope/internal/base/memory"
 )
 
 // Reader samples one server. It is not safe for concurrent use.
@@ -117,7 +118,7 @@ func (r *Reader) readMetrics(ctx context.Context) (*Sample, error) {
 		return nil, nil
 	}
 	r.metrics = works
-	return s, nil
+	return s, tooMany(r.server.URL+"/metrics", len(s.Ranks))
 }
 
 // ReadLoads reads the loads of the ranks. If the server does not report loads, it returns nil.
@@ -129,7 +130,8 @@ func (r *Reader) ReadLoads(ctx context.Context) ([]client.Load, error) {
 			return nil, fmt.Errorf("GET %s%s: %w", r.server.URL, client.LoadRoutes[r.at], err)
 		case len(reply.Loads()) > 0:
 			r.loads = works
-			return reply.Loads(), nil
+			list := reply.Loads()
+			return list, tooMany(r.server.URL+client.LoadRoutes[r.at], len(list))
 		case r.loads == works: // the failure is temporary
 			return nil, nil
 		case r.at+1 < len(client.LoadRoutes):
@@ -141,19 +143,40 @@ func (r *Reader) ReadLoads(ctx context.Context) ([]client.Load, error) {
 	return nil, nil
 }
 
+// tooMany returns an error if a reply reports more than memory.MostRanks ranks.
+func tooMany(url string, ranks int) error {
+	if ranks > memory.MostRanks {
+		return fmt.Errorf("GET %s: reports %d ranks; the most is %d", url, ranks, memory.MostRanks)
+	}
+	return nil
+}
+
+// hold adds the DP ranks that the sample lacks.
+func (s *Sample) hold(dps []int) {
+	held := map[int]bool{}
+	for i := range s.Ranks {
+		held[s.Ranks[i].DP] = true
+	}
+	for _, dp := range dps {
+		if !held[dp] {
+			held[dp], s.Ranks = true, append(s.Ranks, fresh(dp))
+		}
+	}
+	slices.SortFunc(s.Ranks, func(a, b Rank) int { return cmp.Compare(a.DP, b.DP) })
+}
+
 // join replaces gauges from /metrics by the loads in list. The gauges may be out of date, whereas the loads are
 // current.
 func (s *Sample) join(list []client.Load) {
+	dps := make([]int, len(list))
 	for i, l := range list {
-		dp := i
-		if l.DP != nil {
-			dp = *l.DP
+		if dps[i] = i; l.DP != nil {
+			dps[i] = *l.DP
 		}
-		at, found := slices.BinarySearchFunc(s.Ranks, dp, func(r Rank, dp int) int { return r.DP - dp })
-		if !found {
-			s.Ranks = slices.Insert(s.Ranks, at, fresh(dp))
-		}
-		r := &s.Ranks[at]
+	}
+	s.hold(dps)
+	for i, l := range list {
+		r := s.of(dps[i])
 		waiting := value(l.Waiting)
 		r.Queued = or(waiting, r.Queued)
 		r.Running = or(value(l.Running), value(l.Total)-waiting, value(l.Requests)-waiting, r.Running)

@@ -7,6 +7,7 @@
 package signals
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -189,8 +190,8 @@ func Between(a, b *Sample) *Live {
 	for i := range b.Ranks {
 		now := &b.Ranks[i]
 		was := fresh(now.DP)
-		if at := slices.IndexFunc(a.Ranks, func(r Rank) bool { return r.DP == now.DP }); at >= 0 {
-			was = a.Ranks[at]
+		if r := a.of(now.DP); r != nil {
+			was = *r
 		}
 		l.Ranks = append(l.Ranks, flow(&was, now, rate))
 	}
@@ -202,6 +203,15 @@ func Between(a, b *Sample) *Live {
 		l.TTFT, l.ITL, l.E2E = b.TTFT.Since(&a.TTFT), b.ITL.Since(&a.ITL), b.E2E.Since(&a.E2E)
 	}
 	return l
+}
+
+// of returns the state of a DP rank, or nil.
+func (s *Sample) of(dp int) *Rank {
+	at, found := slices.BinarySearchFunc(s.Ranks, dp, func(r Rank, dp int) int { return cmp.Compare(r.DP, dp) })
+	if !found {
+		return nil
+	}
+	return &s.Ranks[at]
 }
 
 // leastPasses is the minimum number of forward passes for per-pass figures. Servers update the count of passes and the
@@ -249,11 +259,11 @@ func restarted(a, b *Sample) bool {
 		return true
 	}
 	for i := range b.Ranks {
-		at := slices.IndexFunc(a.Ranks, func(r Rank) bool { return r.DP == b.Ranks[i].DP })
-		if at < 0 {
+		r := a.of(b.Ranks[i].DP)
+		if r == nil {
 			continue
 		}
-		was := a.Ranks[at].totals()
+		was := r.totals()
 		for k, v := range b.Ranks[i].totals() {
 			if v < was[k] {
 				return true

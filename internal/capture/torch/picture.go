@@ -52,7 +52,7 @@ func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*P
 		m.info = Info{}
 	}
 	m.info.TP = max(m.info.TP, card.NumGPUs, 1)
-	return &Picture{m, card}, nil
+	return &Picture{m, card}, m.checkSizes()
 }
 
 // NoRoutes returns an error with the message that windows cannot be opened and closed on this server.

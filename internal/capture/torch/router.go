@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/memory"
 )
 
 // worker describes a server behind a router, as reported by the router.
@@ -85,7 +86,8 @@ func (m *member) gateway(ctx context.Context, patience time.Duration) *routerErr
 				Type string `json:"worker_type"`
 			}
 		}
-		if json.Unmarshal(r.Body, &list) != nil || list.URLs == nil && list.Workers == nil {
+		if json.Unmarshal(r.Body, &list) != nil || list.URLs == nil && list.Workers == nil ||
+			len(list.URLs)+len(list.Workers) > memory.MostRanks { // no router has so many workers
 			continue
 		}
 		e := &routerError{m: m}

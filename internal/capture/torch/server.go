@@ -17,6 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/memory"
 )
 
 // Kind is the program that a server runs.
@@ -209,9 +210,10 @@ func (m *member) learn(body []byte) error {
 	json.Unmarshal(body, &states)
 	m.info.V2, m.info.Dir = environment(states.States)
 	for _, n := range []*int{&m.info.TP, &m.info.DP, &m.info.PP, &m.info.EP} {
-		if *n = max(*n, 1); *n > maxSize {
-			return fmt.Errorf("%s: reports a parallel size of %d", m.URL, *n)
-		}
+		*n = max(*n, 1)
+	}
+	if err := m.checkSizes(); err != nil {
+		return err
 	}
 	var told any
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -240,5 +242,20 @@ func environment(states json.RawMessage) (v2 bool, dir string) {
 	return on == "1" || on == "true" || on == "yes" || on == "y", dir
 }
 
-// maxSize limits the number of ranks that a server may claim.
-const maxSize = 1 << 12
+// checkSizes returns an error if the server claims more than memory.MostRanks ranks.
+func (m *member) checkSizes() error {
+	i := &m.info
+	for _, n := range []int{i.TP, i.PP, i.EP, i.DP} {
+		if n > memory.MostRanks {
+			return fmt.Errorf("%s: reports a parallel size of %d; the most is %d", m.URL, n, memory.MostRanks)
+		}
+	}
+	all := max(i.TP, 1) * max(i.PP, 1)
+	if !i.DPAttention {
+		all *= max(i.DP, 1)
+	}
+	if all > memory.MostRanks {
+		return fmt.Errorf("%s: reports %d ranks (TP %d, DP %d, PP %d); the most is %d", m.URL, all, i.TP, i.DP, i.PP, memory.MostRanks)
+	}
+	return nil
+}

@@ -151,9 +151,13 @@ func Overload() []fact.Fact { return []fact.Fact{fact.Of("next_overload")} }
 // launched returns, for the steps of a finding, the number of launches, the number of graph launches among them, the
 // largest batch, and the kind.
 func launched(rep *result.Report, f *result.Finding) (launches, graphs, batch int, kind string) {
+	of := map[int]bool{}
+	for _, n := range f.Steps {
+		of[n] = true
+	}
 	for i := range rep.Steps {
 		s := &rep.Steps[i]
-		if !slices.Contains(f.Steps, s.Step) {
+		if !of[s.Step] {
 			continue
 		}
 		kind, batch = s.Kind, max(batch, s.Batch)

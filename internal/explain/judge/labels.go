@@ -269,10 +269,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	}
 	found, own, others := 0, 0, 0
 	var lateIn []int // steps of run in which one of ranks is late
-	ofRun := map[int]bool{}
-	for _, n := range run.steps {
-		ofRun[n] = true
-	}
+	ofRun := setOf(run.steps)
 	for _, n := range steps {
 		if !ofRun[n] {
 			for r := range all {
@@ -316,12 +313,21 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 
 // blocksOf divides steps into blocks and returns the number of blocks that contain at least one of the steps in some.
 func blocksOf(steps, some []int, length int) (n int) {
+	in := setOf(some)
 	for block := range slices.Chunk(steps, length) {
-		if slices.ContainsFunc(block, func(s int) bool { return slices.Contains(some, s) }) {
+		if slices.ContainsFunc(block, func(s int) bool { return in[s] }) {
 			n++
 		}
 	}
 	return n
+}
+
+func setOf(steps []int) map[int]bool {
+	set := make(map[int]bool, len(steps))
+	for _, n := range steps {
+		set[n] = true
+	}
+	return set
 }
 
 // alone reports whether no two of the steps are consecutive.

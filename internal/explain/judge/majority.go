@@ -232,8 +232,11 @@ func likely(ranks int, led, of []int64) bool {
 		if slices.Max(sums) >= least {
 			hits++
 		}
+		if float64(hits)/(mostLabels+1) > chance {
+			return true
+		}
 	}
-	return float64(hits)/(mostLabels+1) > chance
+	return false
 }
 
 // byChance drops passing lateness that chance explains. Chance explains the lateness if, with the late rank of each
@@ -273,7 +276,8 @@ func apart(all []verdict, c int, late []lateStep, steps []int) (rest []lateStep,
 			led, n := ledBy(v, i, r, late)
 			if r.peaks && byPeriod(len(all), len(n)-len(led), steps, r.steps) <= falseShare || 2*len(n) < len(late) && !likely(len(all), led, n) {
 				of[r] = true
-				rest = slices.DeleteFunc(rest, func(l lateStep) bool { return l.worst == i && slices.Contains(r.steps, l.step) })
+				in := setOf(r.steps)
+				rest = slices.DeleteFunc(rest, func(l lateStep) bool { return l.worst == i && in[l.step] })
 			}
 		}
 	}

@@ -36,23 +36,26 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 			like[of(s)] = append(like[of(s)], int64(took(a, s)))
 		}
 	}
+	type usual struct{ mid, mad float64 }
+	usually := map[bucket]usual{}
+	for k, all := range like {
+		usually[k] = usual{metric.Median(all), metric.MAD(all)}
+	}
+	kinds := map[string]*series{}
 	for i := range steps {
 		s := &steps[i]
 		all := like[of(s)]
 		if s.Step == 0 || len(all) < slowLeast || len(s.Ranks) == 0 {
 			continue
 		}
-		mid, took := metric.Median(all), math.Floor(took(a, s))
+		mid, took := usually[of(s)].mid, math.Floor(took(a, s))
 		alike := took - float64(longer[s.Step]) // length with contexts of the usual length
-		if mid > 0 && alike > slowFactor*mid && alike-mid > slowSpread*metric.MAD(all) {
+		if mid > 0 && alike > slowFactor*mid && alike-mid > slowSpread*usually[of(s)].mad {
 			s.Slow, s.SlowBy = true, took/mid-1
-			var others []int
-			for i := range steps {
-				if o := &steps[i]; o.Kind == s.Kind && o.Step != s.Step {
-					others = append(others, i)
-				}
+			if kinds[s.Kind] == nil {
+				kinds[s.Kind] = seriesOf(steps, hostOps, func(o *result.Step) bool { return o.Kind == s.Kind })
 			}
-			s.Why = grew(a, steps, hostOps, []int{s.Step}, others, took-mid, missing || !a.Whole(s.Step))
+			s.Why = grew(a, steps, hostOps, []int{s.Step}, kinds[s.Kind], took-mid, missing || !a.Whole(s.Step))
 		}
 	}
 }
@@ -93,11 +96,47 @@ var timeParts = []struct {
 // leastPart limits the parts that explain an excess: a part must account for at least 1/leastPart of the excess.
 const leastPart = 4
 
-// grew names the part of a step that grew most from the steps in others to the steps in these, by medians over steps
+// series has the values of some steps, sorted, by part of a step (over all ranks) and by CPU op.
+type series struct {
+	parts [][]int64
+	ops   map[string][]int64
+}
+
+// seriesOf returns the values of the steps that include selects.
+func seriesOf(steps []result.Step, hostOps map[string][]int64, include func(*result.Step) bool) *series {
+	var of []int
+	for i := range steps {
+		if include(&steps[i]) {
+			of = append(of, i)
+		}
+	}
+	s := &series{ops: map[string][]int64{}}
+	for i := range timeParts {
+		s.parts = append(s.parts, partOf(steps, i, of))
+		slices.Sort(s.parts[i])
+	}
+	for name, ns := range hostOps {
+		s.ops[name] = pick(ns, of)
+		slices.Sort(s.ops[name])
+	}
+	return s
+}
+
+// partOf returns the values of one of timeParts in steps, over all ranks.
+func partOf(steps []result.Step, part int, of []int) (all []int64) {
+	for _, n := range of {
+		for j := range steps[n].Ranks {
+			all = append(all, timeParts[part].of(&steps[n].Ranks[j]))
+		}
+	}
+	return all
+}
+
+// grew names the part of a step that grew most from other steps of a series to these steps of it, by medians over steps
 // and ranks. Without GPU work, it names the CPU op whose self time grew most, by means over ranks. A part that explains
 // little of the excess (ns) does not count. lacking means that ranks are missing, so that waiting for the missing ranks
 // looks like a transfer.
-func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int, excess float64, lacking bool) (grown fact.Fact) {
+func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these []int, all *series, excess float64, lacking bool) (grown fact.Fact) {
 	var best fact.Fact
 	most := 0.0
 	larger := func(part fact.Fact, by float64) {
@@ -105,25 +144,17 @@ func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, the
 			best, most = part, by
 		}
 	}
+	more := func(all, own []int64) float64 { return metric.MedianInPlace(own) - metric.MedianWithout(all, own) }
 	for name, ns := range hostOps {
-		larger(fact.Name(name), (metric.MedianInPlace(pick(ns, these))-metric.MedianInPlace(pick(ns, others)))/float64(len(a.Ranks)))
+		larger(fact.Name(name), more(all.ops[name], pick(ns, these))/float64(len(a.Ranks)))
 	}
-	for _, p := range timeParts {
-		of := func(in []int) float64 {
-			var all []int64
-			for _, n := range in {
-				for j := range steps[n].Ranks {
-					all = append(all, p.of(&steps[n].Ranks[j]))
-				}
-			}
-			return metric.MedianInPlace(all)
-		}
+	for i, p := range timeParts {
 		part := p.part
 		if lacking && part.Key == "part_transfer" {
 			part = fact.Of("part_communication")
 		}
 		if !a.HostOnly {
-			larger(part, of(these)-of(others))
+			larger(part, more(all.parts[i], partOf(steps, i, these)))
 		}
 	}
 	if most > 0 && most >= excess/leastPart {
@@ -237,11 +268,16 @@ func slower(c *capture) (out []result.Finding) {
 			}) {
 			continue
 		}
+		both := map[int]bool{}
+		for _, n := range steps {
+			both[n] = true
+		}
+		all := seriesOf(c.rep.Steps, c.hostOps, func(s *result.Step) bool { return both[s.Step] })
 		f := result.Finding{
 			Kind: result.SlowSince, FirstStep: first, LastStep: steps[len(steps)-1],
 			CostNSPerStep: int64(is - was), ID: id(result.SlowSince, k.Kind, first),
 			Title: fact.Of("slow_since", "kind", c.rep.Said(k.Kind.String()), "more", is/was-1, "which", which, "first", first,
-				"why", or(grew(c.Aligned, c.rep.Steps, c.hostOps, steps[s:], steps[:s], is-was, lacking), fact.Of("no_part_of_them"))),
+				"why", or(grew(c.Aligned, c.rep.Steps, c.hostOps, steps[s:], all, is-was, lacking), fact.Of("no_part_of_them"))),
 			Evidence: []result.Evidence{proof("ns", is, was, fact.Of("before", "is", is, "was", was))},
 		}
 		for _, r := range c.Ranks {

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -147,20 +148,23 @@ func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []resu
 	// Causes without a finding also contribute to the observed lateness in a step. Divide their cost among the findings
 	// of the step in proportion.
 	costs := make([][]int64, len(all))
+	of := make([][]int, len(late)) // the runs of each step
+	for k := range all {
+		if all[k].still == nil {
+			for _, n := range all[k].steps {
+				of[n] = append(of[n], k)
+			}
+		}
+	}
 	for n := range late {
 		var own, sum int64
-		for k := range all {
-			if all[k].still == nil && slices.Contains(all[k].steps, n) {
-				own += split[n][all[k].cause]
-			}
+		for _, k := range of[n] {
+			own += split[n][all[k].cause]
 		}
 		for _, c := range split[n] {
 			sum += c
 		}
-		for k := range all {
-			if all[k].still != nil || !slices.Contains(all[k].steps, n) {
-				continue
-			}
+		for _, k := range of[n] {
 			cost := split[n][all[k].cause]
 			if own > 0 {
 				cost = int64(float64(cost) * float64(sum) / float64(own))
@@ -200,10 +204,10 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 				}
 			}
 			run := lateRun{steps: steps[s.first : s.last+1], cause: cause, kind: kind, stays: staying(s, len(steps))}
-			overlaps := slices.ContainsFunc(out, func(o lateRun) bool {
+			overlaps := kind != "" && slices.ContainsFunc(out, func(o lateRun) bool {
 				return !o.recurring && o.steps[0] <= run.steps[len(run.steps)-1] && run.steps[0] <= o.steps[len(o.steps)-1]
 			})
-			if kind != "" && overlaps || !run.stays && !worthNaming(a, split, run.steps, cause) {
+			if overlaps || !run.stays && !worthNaming(a, split, run.steps, cause) {
 				continue
 			}
 			out = append(out, run)
@@ -212,7 +216,7 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 	peaks := regularPeaks(yes, split, cause)
 	if peaks != nil {
 		out = append(out, lateRun{steps: peaks, cause: cause, recurring: true, peaks: true})
-		told = slices.DeleteFunc(slices.Clone(told), func(n int) bool { return slices.Contains(peaks, n) })
+		told = slices.DeleteFunc(slices.Clone(told), func(n int) bool { _, ok := slices.BinarySearch(peaks, n); return ok })
 	}
 	byKind := map[string][]int{}
 	for _, n := range told {
@@ -246,6 +250,35 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 	if peaks == nil && len(now) >= max(leastRecurring, len(yes)/10) {
 		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
 	}
+	return costliest(out, split)
+}
+
+// mostRuns is the maximum number of runs of one rank and cause. Nobody reads more, and each is tested against all late
+// steps.
+const mostRuns = 100
+
+// costliest leaves the mostRuns runs that cost most, in their order.
+func costliest(all []lateRun, split [][numCauses]int64) []lateRun {
+	if len(all) <= mostRuns {
+		return all
+	}
+	costs := make([]int64, len(all))
+	for i, r := range all {
+		for _, n := range r.steps {
+			costs[i] += split[n][r.cause]
+		}
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(costs[y], costs[x]) })
+	order = order[:mostRuns]
+	slices.Sort(order)
+	var out []lateRun
+	for _, i := range order {
+		out = append(out, all[i])
+	}
 	return out
 }
 
@@ -261,13 +294,17 @@ func levelled(a *match.Aligned, s stretch, steps []int, split [][numCauses]int64
 		all = append(all, split[n][cause])
 		ofKind[a.KindOf[n]] = append(ofKind[a.KindOf[n]], split[n][cause])
 	}
+	usual, later := metric.MedianInPlace(all), map[trace.StepKind]float64{}
+	for k, costs := range ofKind {
+		later[k] = metric.MedianInPlace(costs)
+	}
 	best, sum, cut := 0, 0, 0
 	for i, n := range steps[:len(steps)-1] {
-		later := ofKind[a.KindOf[n]]
-		if later == nil {
-			later = all
+		level, ok := later[a.KindOf[n]]
+		if !ok {
+			level = usual
 		}
-		if float64(split[n][cause]) < levelShare*metric.Median(later) {
+		if float64(split[n][cause]) < levelShare*level {
 			sum++
 		} else {
 			sum--

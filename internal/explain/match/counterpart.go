@@ -3,6 +3,7 @@ package match
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
@@ -16,7 +17,12 @@ type Counterparts struct {
 	domain []*Domain // domain of each rank
 	place  []int32   // index of each rank in its domain
 	steps  []stepOps // ops of each rank
+
+	mu      sync.Mutex
+	streams map[rankStep][][]int32 // ops of each stream of a step, the stream with the most ops first
 }
+
+type rankStep struct{ rank, step int }
 
 // stepOps holds the ops of each step of a rank, in time order. The ops of step i are ops[ends[i-1]:ends[i]].
 type stepOps struct {
@@ -45,9 +51,10 @@ const (
 	Apart        Unmatched = "apart"     // the ranks share no collectives, so their steps are unrelated
 )
 
-// Counterparts returns a Counterparts for a. It takes 4 bytes of memory per op.
+// Counterparts returns a Counterparts for a. It takes 4 bytes of memory per op, and as much again for the steps asked
+// about.
 func (a *Aligned) Counterparts() *Counterparts {
-	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks))}
+	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks)), streams: map[rankStep][][]int32{}}
 	for _, d := range a.Domains {
 		for i, r := range d.Ranks {
 			at := slices.Index(a.Ranks, r)
@@ -117,46 +124,46 @@ func (c *Counterparts) Of(rank int, op int32) (out []Pair) {
 // compare finds the counterpart of an op in otherStep by aligning the streams that may contain it.
 func (c *Counterparts) compare(rank, other int, op int32, step, otherStep int, p *Pair) {
 	a, b := c.a.Ranks[rank], c.a.Ranks[other]
-	mine := c.steps[rank].of(step)
-	stream := a.Ops[op].Track
-	theirs := c.streamLike(other, c.steps[other].of(otherStep), a, mine, stream)
-	x := aligner{c: c, a: a, b: b, mine: onStream(a, mine, stream), theirs: theirs}
-	at := slices.Index(x.mine, op)
+	x := aligner{c: c, a: a, b: b}
+	// Stream numbers are arbitrary, so the streams of a step are paired by the number of ops on each.
+	mine, theirs := c.byUse(rank, step), c.byUse(other, otherStep)
+	stream := slices.IndexFunc(mine, func(ops []int32) bool { return a.Ops[ops[0]].Track == a.Ops[op].Track })
+	if x.mine = mine[stream]; stream < len(theirs) {
+		x.theirs = theirs[stream]
+	}
+	at, _ := slices.BinarySearch(x.mine, op)
 	p.Op, p.Other, p.Why = x.find(at)
 }
 
-// onStream returns the ops that ran on the given stream.
-func onStream(r *Rank, ops []int32, stream trace.TrackID) (out []int32) {
-	for _, i := range ops {
-		if r.Ops[i].Track == stream {
-			out = append(out, i)
-		}
+// Cost returns the number of ops that Of compares for an op.
+func (c *Counterparts) Cost(rank int, op int32) int {
+	if step := c.a.Ranks[rank].Ops[op].Step; step >= 0 {
+		return len(c.steps[rank].of(int(step))) * len(c.a.Ranks)
 	}
-	return out
+	return 0
 }
 
-// streamLike returns the ops of a step on the stream that corresponds to another rank's stream. Stream numbers are
-// arbitrary, so the streams of a step are paired by the number of ops on each.
-func (c *Counterparts) streamLike(rank int, ops []int32, a *Rank, mine []int32, stream trace.TrackID) []int32 {
-	at := slices.Index(byUse(a, mine), stream)
+// byUse returns the ops of a step by stream, the stream with the most ops first.
+func (c *Counterparts) byUse(rank, step int) [][]int32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := rankStep{rank, step}
+	if streams, ok := c.streams[k]; ok {
+		return streams
+	}
 	r := c.a.Ranks[rank]
-	if streams := byUse(r, ops); at < len(streams) {
-		return onStream(r, ops, streams[at])
-	}
-	return nil
-}
-
-// byUse returns the streams of the ops, the stream with the most ops first.
-func byUse(r *Rank, ops []int32) (streams []trace.TrackID) {
-	count := map[trace.TrackID]int{}
-	for _, i := range ops {
-		o := &r.Ops[i]
-		if count[o.Track] == 0 {
-			streams = append(streams, o.Track)
+	at := map[trace.TrackID]int{}
+	var streams [][]int32
+	for _, i := range c.steps[rank].of(step) {
+		n, ok := at[r.Ops[i].Track]
+		if !ok {
+			n = len(streams)
+			at[r.Ops[i].Track], streams = n, append(streams, nil)
 		}
-		count[o.Track]++
+		streams[n] = append(streams[n], i)
 	}
-	slices.SortStableFunc(streams, func(x, y trace.TrackID) int { return cmp.Compare(count[y], count[x]) })
+	slices.SortStableFunc(streams, func(x, y []int32) int { return cmp.Compare(len(y), len(x)) })
+	c.streams[k] = streams
 	return streams
 }
 

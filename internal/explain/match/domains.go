@@ -40,8 +40,8 @@ type Rank struct {
 	Wait  []int64     // per op of a collective: wait until the last rank arrived, ns
 	// Edge holds, by op, the time of collectives in which another rank was not recorded, in ns. See markEdges.
 	Edge map[int32]int64
-	// HostWait holds, for each host collective, the wait for the hosts of other ranks, in ns.
-	HostWait []int64
+	// hostWaits are the waits of the launching thread for the hosts of other ranks, in order and disjoint.
+	hostWaits []prep.Interval
 }
 
 // Wall converts a time of the rank's clock to the common clock.

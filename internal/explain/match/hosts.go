@@ -42,8 +42,9 @@ const (
 // matchHosts finds the host collectives of a domain. It does nothing if the clocks may be far off.
 func (d *Domain) matchHosts() {
 	d.Hosts = nil
-	for _, r := range d.Ranks {
-		r.HostWait = make([]int64, len(r.HostColls))
+	waits := make([][]int64, len(d.Ranks)) // by rank and collective, ns
+	for i, r := range d.Ranks {
+		waits[i], r.hostWaits = make([]int64, len(r.HostColls)), nil
 	}
 	if len(d.Ranks) < 2 {
 		return
@@ -67,7 +68,14 @@ func (d *Domain) matchHosts() {
 	for i := range d.Hosts {
 		for _, p := range d.Hosts[i].At {
 			if p.Coll >= 0 {
-				d.Ranks[p.Rank].HostWait[p.Coll] = p.Wait
+				waits[p.Rank][p.Coll] = p.Wait
+			}
+		}
+	}
+	for i, r := range d.Ranks {
+		for j, wait := range waits[i] {
+			if c := &r.HostColls[j]; wait > 0 && c.Blocked.End > c.Blocked.Start {
+				r.hostWaits = append(r.hostWaits, prep.Interval{Start: c.Blocked.Start, End: min(c.Start+wait, c.Blocked.End)})
 			}
 		}
 	}
@@ -259,12 +267,12 @@ func (m *HostMatch) close() {
 // WaitsForHosts returns how long, in ns, the rank's launching thread waited for the hosts of other ranks in [from, to).
 // from and to are on the rank's own clock.
 func (r *Rank) WaitsForHosts(from, to int64) (sum int64) {
-	at, _ := slices.BinarySearchFunc(r.HostColls, from, func(c prep.HostCollective, at int64) int { return cmp.Compare(c.End, at) })
-	for i := at; i < len(r.HostColls) && r.HostColls[i].Start < to; i++ {
-		c := &r.HostColls[i]
-		if wait := r.HostWait[i]; wait > 0 {
-			sum += max(0, min(c.Start+wait, c.Blocked.End, to)-max(c.Blocked.Start, from))
+	at, _ := slices.BinarySearchFunc(r.hostWaits, from, func(w prep.Interval, at int64) int { return cmp.Compare(w.End, at) })
+	for _, w := range r.hostWaits[at:] {
+		if w.Start >= to {
+			break
 		}
+		sum += max(0, min(w.End, to)-max(w.Start, from))
 	}
 	return sum
 }

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -68,6 +69,7 @@ func findLostOps(ranks []*Rank) {
 		}
 	}
 	for _, sets := range whole {
+		leaveMost(sets, times)
 		dropLossy(sets, times)
 	}
 	for k, list := range sorts {
@@ -93,6 +95,21 @@ func findLostOps(ranks []*Rank) {
 			}
 		}
 		inferLost(others)
+	}
+}
+
+// mostSets is the maximum number of sets of kernels of one kind of step that are compared with each other. A kind of
+// step replays a few graphs; the bound keeps the work proportional to the steps.
+const mostSets = 256
+
+// leaveMost leaves the mostSets sets that recur most often.
+func leaveMost(sets map[uint64]*replay, times map[uint64]int) {
+	if len(sets) <= mostSets {
+		return
+	}
+	order := slices.SortedFunc(maps.Keys(sets), func(x, y uint64) int { return cmp.Or(cmp.Compare(times[y], times[x]), cmp.Compare(x, y)) })
+	for _, hash := range order[mostSets:] {
+		delete(sets, hash)
 	}
 }
 
@@ -145,27 +162,38 @@ func inferLost(list []*replay) {
 	}
 }
 
-// replays returns the graph replays of each step with complete launches.
+// replays returns the graph replays of each step with complete launches. Replays of the same kernels share their counts.
 func (r *Rank) replays() []*replay {
-	of := map[int32]*replay{}
-	for i := range r.Ops {
-		o := &r.Ops[i]
-		if o.Step < 0 || !r.InGraph(o) {
-			continue
+	of := make([]*replay, len(r.Steps))
+	each := func(do func(step int32, o *prep.Op)) {
+		for i := range r.Ops {
+			if o := &r.Ops[i]; o.Step >= 0 && r.InGraph(o) {
+				do(o.Step, o)
+			}
 		}
-		p := of[o.Step]
-		if p == nil {
-			p = &replay{step: &r.Steps[o.Step], counts: map[int32]int{}}
-			of[o.Step] = p
+	}
+	each(func(step int32, o *prep.Op) {
+		if of[step] == nil {
+			of[step] = &replay{step: &r.Steps[step]}
 		}
-		p.counts[o.Name]++
+		p := of[step]
 		p.ops++
 		p.kernel = p.kernel || o.Cat == trace.Kernel
 		p.hash += mix(uint64(o.Name) + 1) // a sum, because parallel branches of a graph run in any order
-	}
-	out := make([]*replay, 0, len(of))
-	for _, step := range slices.Sorted(maps.Keys(of)) {
-		out = append(out, of[step])
+	})
+	counts, first := map[uint64]map[int32]int{}, map[uint64]*replay{} // first: whose ops are counted
+	each(func(step int32, o *prep.Op) {
+		p := of[step]
+		if first[p.hash] == nil {
+			first[p.hash], counts[p.hash] = p, map[int32]int{}
+		}
+		if first[p.hash] == p {
+			counts[p.hash][o.Name]++
+		}
+	})
+	out := slices.DeleteFunc(of, func(p *replay) bool { return p == nil })
+	for _, p := range out {
+		p.counts = counts[p.hash]
 	}
 	return out
 }

@@ -27,6 +27,9 @@ const (
 	noise = 3_000
 	// together is the share of overlapping ops above which two streams count as concurrent.
 	together = 0.01
+	// mostStreams is the number of streams among which waits are inferred. Servers use a few dozen, and no GPU runs more
+	// than 128 kernels at once. The bound keeps the work proportional to the ops.
+	mostStreams = 1024
 )
 
 // lags are the usual lags of a rank, in ns.
@@ -83,6 +86,7 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 	b.leave[rank] = ends
 	queues := serial(r)
 	last := map[trace.TrackID]int32{}   // per stream: the op that ends last so far
+	var recent []trace.TrackID          // the streams of last, the most recently used last; at most mostStreams
 	before := make([]int32, len(r.Ops)) // per op: the previous op on the same stream, or none
 	var busy int64                      // end of the device's work so far
 	for i := range r.Ops {
@@ -121,7 +125,7 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 		if before[i] = none; ok {
 			before[i] = prev
 		}
-		if other := b.other(r, i, last, before, queues, &n); other != none {
+		if other := b.other(r, i, recent, last, before, queues, &n); other != none {
 			n.await(ends[other], b.nodes[ends[other]].at, usual.of[lagOther])
 		}
 		b.settle(&n)
@@ -130,6 +134,11 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 		if !ok || r.Ops[prev].End <= o.End {
 			last[o.Track] = int32(i)
 		}
+		if at := slices.Index(recent, o.Track); at >= 0 {
+			recent = slices.Delete(recent, at, at+1)
+		}
+		recent = append(recent, o.Track)
+		recent = recent[max(0, len(recent)-mostStreams):]
 	}
 	w := newWaitFor(r)
 	if int(rank) == b.engine.rank {
@@ -151,13 +160,14 @@ func (b *builder) settle(n *node) {
 	}
 }
 
-// other returns the op of another stream for which op i waits, or none.
-func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, before []int32, queues map[trace.TrackID]int, n *node) int32 {
+// other returns the op of another stream for which op i waits, or none. It considers the streams in recent.
+func (b *builder) other(r *match.Rank, i int, recent []trace.TrackID, last map[trace.TrackID]int32, before []int32, queues map[trace.TrackID]int, n *node) int32 {
 	o := &r.Ops[i]
 	ready, known := b.ready(n)
 	unexplained := !known || n.start()-ready > noise
 	best := int32(none)
-	for track, at := range last {
+	for _, track := range recent {
+		at := last[track]
 		if r.Ops[at].End > o.Start && before[at] != none { // still running: use the previous op, which has ended
 			at = before[at]
 		}
@@ -172,7 +182,8 @@ func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, befo
 	return best
 }
 
-// serial numbers the queues of a rank: streams that never run concurrently form one queue.
+// serial numbers the queues of a rank: streams that never run concurrently form one queue. If there are more than
+// mostStreams streams, each is a queue of its own.
 func serial(r *match.Rank) map[trace.TrackID]int {
 	type pair struct{ a, b trace.TrackID }
 	ops := map[trace.TrackID]int{}
@@ -181,14 +192,25 @@ func serial(r *match.Rank) map[trace.TrackID]int {
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		ops[o.Track]++
+		if len(ops) > mostStreams {
+			continue
+		}
 		for track, end := range running {
-			if track != o.Track && end > o.Start {
+			if end <= o.Start { // ops are ordered by start
+				delete(running, track)
+			} else if track != o.Track {
 				overlaps[pair{min(track, o.Track), max(track, o.Track)}]++
 			}
 		}
 		running[o.Track] = max(running[o.Track], o.End)
 	}
 	queues := map[trace.TrackID]int{}
+	if len(ops) > mostStreams {
+		for track := range ops {
+			queues[track] = len(queues)
+		}
+		return queues
+	}
 	var members [][]trace.TrackID
 	var tracks []trace.TrackID
 	for track := range ops {

@@ -66,18 +66,20 @@ func (b *builder) addHostMeets() {
 			arrives[list[i].match][list[i].at] = list[i].arrives
 		}
 	}
+	last := slices.Repeat([]int32{none}, len(arrives)) // the node of the last meeting of each collective
 	for _, list := range b.hosts {
 		for i := range list {
 			if x := &list[i]; x.returns != none {
-				b.addHostMeet(x, arrives[x.match], usual[b.domain.Hosts[x.match].Op])
+				b.addHostMeet(x, arrives[x.match], &last[x.match], usual[b.domain.Hosts[x.match].Op])
 			}
 		}
 	}
 }
 
 // addHostMeet makes one part of a host collective end after the arrivals for which it waits. It ignores arrivals
-// recorded after the end of the part, since clocks may be slightly off.
-func (b *builder) addHostMeet(x *hostPart, arrives []int32, usual int64) {
+// recorded after the end of the part, since clocks may be slightly off. Parts that wait for the same arrivals share a
+// meeting, since otherwise memory would grow with the square of the ranks.
+func (b *builder) addHostMeet(x *hostPart, arrives []int32, last *int32, usual int64) {
 	returns := &b.nodes[x.returns]
 	meet := newNode(Meet, none, b.nodes[x.arrives].at, 0)
 	from := []int32{x.arrives}
@@ -87,10 +89,14 @@ func (b *builder) addHostMeet(x *hostPart, arrives []int32, usual int64) {
 			meet.at = max(meet.at, b.nodes[a].at)
 		}
 	}
-	meet.step, meet.ref = returns.step, int32(len(b.meets))
-	b.meets = append(b.meets, from)
-	at := b.add(meet)
+	slices.Sort(from)
+	meet.step = returns.step
+	if old := *last; old == none || b.nodes[old].step != meet.step || !slices.Equal(b.meets[b.nodes[old].ref], from) {
+		meet.ref = int32(len(b.meets))
+		b.meets = append(b.meets, from)
+		*last = b.add(meet)
+	}
 	returns = &b.nodes[x.returns]
-	returns.await(at, meet.at, min(usual, returns.at-meet.at))
+	returns.await(*last, meet.at, min(usual, returns.at-meet.at))
 	b.settle(returns)
 }

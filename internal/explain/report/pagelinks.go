@@ -188,9 +188,12 @@ func (p *page) where(table string, is func(cell func(column string) pageCell) bo
 
 // kindOf returns the kind of a finding's steps.
 func kindOf(r *result.Report, f *result.Finding) string {
-	for i := range r.Steps {
-		if slices.Contains(f.Steps, r.Steps[i].Step) {
-			return r.Steps[i].Kind
+	if len(f.Steps) > 0 {
+		first := slices.Min(f.Steps)
+		for i := range r.Steps {
+			if r.Steps[i].Step == first {
+				return r.Steps[i].Kind
+			}
 		}
 	}
 	return f.Worth.Kind

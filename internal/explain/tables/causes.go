@@ -84,9 +84,13 @@ func (h *Sample) rank(label string) *match.Rank {
 // mostOf returns the bucket that contains the most steps of a cause, and a function that reports whether a step belongs
 // to the cause.
 func (h *Sample) mostOf(c *result.Cause) (most bucket, of func(step int) bool) {
+	steps := map[int]bool{}
+	for _, n := range c.Steps {
+		steps[n] = true
+	}
 	of = func(n int) bool {
 		if len(c.Steps) > 0 {
-			return slices.Contains(c.Steps, n)
+			return steps[n]
 		}
 		return c.First < 0 || n >= c.First && n <= c.Last
 	}

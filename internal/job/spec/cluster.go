@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/memory"
 	"github.com/stepscope/stepscope/internal/base/suggest"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
@@ -34,7 +35,7 @@ var clusterKeys = []key[Cluster]{
 	{name: "default_account", about: "Account for jobs that do not specify one.", at: func(c *Cluster) any { return &c.DefaultAccount }},
 	{name: "default_partition", about: "Partition for jobs that do not specify one.", at: func(c *Cluster) any { return &c.DefaultPartition }},
 	{name: "default_time_limit", about: "Time limit for jobs that do not specify one.", at: func(c *Cluster) any { return &c.DefaultTimeLimit }},
-	{name: "gpus_per_node", about: "GPUs per node, for jobs that do not specify it.", least: 1, at: func(c *Cluster) any { return &c.GPUsPerNode }},
+	{name: "gpus_per_node", about: "GPUs per node, for jobs that do not specify it.", least: 1, most: memory.MostRanks, at: func(c *Cluster) any { return &c.GPUsPerNode }},
 	{name: "network_interface", about: "Network interface whose address the workers use.", at: func(c *Cluster) any { return &c.NetworkInterface }},
 	{name: "output_dir", about: "Parent of the job directories.", at: func(c *Cluster) any { return &c.OutputDir }},
 	{name: "srtctl_root", about: "Parent of logs, which has the job directories unless output_dir is set.", at: func(c *Cluster) any { return &c.SrtctlRoot }},

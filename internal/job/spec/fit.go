@@ -1,6 +1,10 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/base/memory"
+)
 
 // Fit returns Problems if the nodes of the workers do not have enough GPUs. Parse checks this if the job file gives the
 // number of GPUs per node. Cluster.Resolve checks it if the cluster file gives that number.
@@ -19,6 +23,10 @@ func (j *Job) misfits(o *origin, sure func(key string) bool) (problems Problems)
 		}
 		bad := func(format string, args ...any) {
 			problems = append(problems, o.note(at, role.title()+" resource mismatch: "+format, args...))
+		}
+		if nodes*each > memory.MostRanks {
+			bad("%s × %d GPUs/node; a job has at most %d GPUs", count(nodes, "node"), each, memory.MostRanks)
+			continue
 		}
 		size := tp(j.Backend.Config[role])
 		perWorker := nodes / workers

@@ -1,5 +1,7 @@
 package spec
 
+import "github.com/stepscope/stepscope/internal/base/memory"
+
 // key describes a key of a YAML file. The parser, the texts of problems and the JSON schema are all derived from tables
 // of such descriptions.
 type key[T any] struct {
@@ -10,6 +12,7 @@ type key[T any] struct {
 	choices  []string // allowed strings
 	lines    bool     // the string may have several lines
 	least    int      // minimum of a number
+	most     int      // maximum of a number; 0: most
 	preset   any      // default value given in the schema
 
 	// at returns the destination of the value. The type of the destination determines the form that the value must
@@ -22,8 +25,15 @@ type key[T any] struct {
 	stays bool     // if true, an empty map is an error; if false, an empty map counts as an absent one
 }
 
-// most is the largest number that a key accepts.
+// most is the largest number that a key accepts unless the key has a limit of its own.
 const most = 1<<31 - 1
+
+func (k *key[T]) largest() int {
+	if k.most > 0 {
+		return k.most
+	}
+	return most
+}
 
 var jobKeys = []key[Job]{
 	{name: "name", about: "Name of the job, shown by the scheduler.", required: true, at: func(j *Job) any { return &j.Name }},
@@ -36,13 +46,13 @@ var jobKeys = []key[Job]{
 	{name: "resources", about: "Nodes and workers: four keys for prefill and decode workers, or two for aggregated workers.", required: true, keys: []key[Job]{
 		{name: "gpu_type", about: "GPUs of the nodes; cpu only with backend.type stepscope.", required: true, choices: []string{"gb200", "gb300", "h100", noGPU},
 			at: func(j *Job) any { return &j.Resources.GPUType }},
-		{name: "gpus_per_node", about: "GPUs per node.", least: 1, preset: 4, at: func(j *Job) any { return &j.Resources.GPUsPerNode }},
-		{name: "prefill_nodes", about: "Nodes of the prefill workers.", least: 1, at: func(j *Job) any { return &j.Resources.PrefillNodes }},
-		{name: "decode_nodes", about: "Nodes of the decode workers.", least: 1, at: func(j *Job) any { return &j.Resources.DecodeNodes }},
-		{name: "prefill_workers", about: "Prefill workers; 1 when profiling.", at: func(j *Job) any { return &j.Resources.PrefillWorkers }},
-		{name: "decode_workers", about: "Decode workers; 1 when profiling.", at: func(j *Job) any { return &j.Resources.DecodeWorkers }},
-		{name: "agg_nodes", about: "Nodes of the aggregated workers.", least: 1, at: func(j *Job) any { return &j.Resources.AggNodes }},
-		{name: "agg_workers", about: "Aggregated workers; 1 when profiling.", at: func(j *Job) any { return &j.Resources.AggWorkers }},
+		{name: "gpus_per_node", about: "GPUs per node.", least: 1, most: memory.MostRanks, preset: 4, at: func(j *Job) any { return &j.Resources.GPUsPerNode }},
+		{name: "prefill_nodes", about: "Nodes of the prefill workers.", least: 1, most: memory.MostRanks, at: func(j *Job) any { return &j.Resources.PrefillNodes }},
+		{name: "decode_nodes", about: "Nodes of the decode workers.", least: 1, most: memory.MostRanks, at: func(j *Job) any { return &j.Resources.DecodeNodes }},
+		{name: "prefill_workers", about: "Prefill workers; 1 when profiling.", most: memory.MostRanks, at: func(j *Job) any { return &j.Resources.PrefillWorkers }},
+		{name: "decode_workers", about: "Decode workers; 1 when profiling.", most: memory.MostRanks, at: func(j *Job) any { return &j.Resources.DecodeWorkers }},
+		{name: "agg_nodes", about: "Nodes of the aggregated workers.", least: 1, most: memory.MostRanks, at: func(j *Job) any { return &j.Resources.AggNodes }},
+		{name: "agg_workers", about: "Aggregated workers; 1 when profiling.", most: memory.MostRanks, at: func(j *Job) any { return &j.Resources.AggWorkers }},
 	}},
 	{name: "slurm", about: "Options for the scheduler; the cluster file has defaults.", keys: []key[Job]{
 		{name: "account", about: "Account.", at: func(j *Job) any { return &j.Slurm.Account }},
@@ -55,7 +65,7 @@ var jobKeys = []key[Job]{
 		environmentOf(Prefill), environmentOf(Decode), environmentOf(Aggregated),
 		{name: "sglang_config", about: "Flags of the workers, one section per role.", keys: []key[Job]{flagsOf(Prefill), flagsOf(Decode), flagsOf(Aggregated)}},
 		{name: "enable_multiple_frontends", about: "Several frontends behind nginx.", preset: true, at: func(j *Job) any { return &j.Backend.EnableMultipleFrontends }},
-		{name: "num_additional_frontends", about: "Frontends in addition to the first.", preset: 9, at: func(j *Job) any { return &j.Backend.NumAdditionalFrontends }},
+		{name: "num_additional_frontends", about: "Frontends in addition to the first.", most: memory.MostRanks, preset: 9, at: func(j *Job) any { return &j.Backend.NumAdditionalFrontends }},
 	}},
 	{name: "benchmark", about: "Load of a job that does not profile.", keys: []key[Job]{
 		{name: "type", about: "Benchmark; manual when profiling.", choices: []string{manual, "sa-bench", "mmlu", "gpqa"}, preset: manual, at: func(j *Job) any { return &j.Benchmark.Type }},

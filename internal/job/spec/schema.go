@@ -71,7 +71,7 @@ func valueSchema(k key[Job]) schema {
 	sample := newJob()
 	sample.Profiling = Profiling{Prefill: &Phase{}, Decode: &Phase{}}
 	words := schema{"type": []string{"string", "number", "boolean"}}
-	number := func(least int) schema {
+	number := func(least, most int) schema {
 		return anyOf(schema{"type": "integer", "minimum": least, "maximum": most}, schema{"type": "string", "pattern": `^\s*[+-]?[0-9]+\s*$`}, filler)
 	}
 	switch k.at(sample).(type) {
@@ -81,11 +81,11 @@ func valueSchema(k key[Job]) schema {
 		}
 		return anyOf(words, filler)
 	case *int:
-		return number(k.least)
+		return number(k.least, k.largest())
 	case *bool:
 		return anyOf(schema{"type": "boolean"}, schema{"enum": []string{"yes", "no", "on", "off"}}, filler)
 	case *[]int:
-		return anyOf(schema{"type": "array", "items": number(1)}, schema{"type": "integer", "minimum": 1},
+		return anyOf(schema{"type": "array", "items": number(1, most)}, schema{"type": "integer", "minimum": 1},
 			schema{"type": "string", "pattern": `^[0-9]+(x[0-9]+)*$`}, filler)
 	case *[]Mount:
 		return anyOf(schema{"type": "array", "items": schema{"type": "string", "pattern": mountForm.String()}}, filler)

@@ -27,7 +27,7 @@ func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
 	case *string:
 		r.text(path, k, to, n)
 	case *int:
-		r.number(path, k.least, to, n)
+		r.number(path, k.least, k.largest(), to, n)
 	case *bool:
 		if n.Kind == yamltree.Bool {
 			*to = n.Bool
@@ -110,14 +110,14 @@ func (r *reader[T]) letters(path string, n *yamltree.Node) (string, bool) {
 }
 
 // number reads an integer, which may be quoted.
-func (r *reader[T]) number(path string, least int, to *int, n *yamltree.Node) {
+func (r *reader[T]) number(path string, least, most int, to *int, n *yamltree.Node) {
 	v, quoted, ok := whole(n)
 	switch {
 	case !ok:
 		r.wrong(path, n, "%s: want a whole number, got %s", path, described(n))
 	case v < int64(least):
 		r.wrong(path, n, "%s: want at least %d, got %d", path, least, v)
-	case v > most:
+	case v > int64(most):
 		r.wrong(path, n, "%s: want at most %d, got %d", path, most, v)
 	default:
 		if quoted {

@@ -12,7 +12,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sort"
 
 	"golang.org/x/sync/errgroup"
 
@@ -182,18 +181,25 @@ func (t Time) in(base, start int64) int64 {
 func (p *Plan) filter(i int) func(*chromejson.Event) bool {
 	sv, w := p.look[i], p.keep[i]
 	inside := func(lo, hi int64) bool { return lo < w.hi && hi > w.lo || lo == hi && lo >= w.lo && lo < w.hi }
-	// linked looks up the spans with an id. known reports whether there is such a span, and in whether one of them
-	// overlaps the window.
-	linked := func(links []link, id int64) (known, in bool) {
-		at := sort.Search(len(links), func(i int) bool { return links[i].id >= id })
-		for ; at < len(links) && links[at].id == id; at++ {
-			known = true
-			if inside(links[at].start, links[at].end) {
-				return true, true
+	// linked returns a function that looks up the spans with an id. known reports whether there is such a span, and in
+	// whether one of them overlaps the window.
+	linked := func(links []link) func(id int64) (known, in bool) {
+		var ids []int64
+		var inWindow []bool
+		for _, l := range links {
+			if n := len(ids); n == 0 || ids[n-1] != l.id {
+				ids, inWindow = append(ids, l.id), append(inWindow, false)
+			}
+			if inside(l.start, l.end) {
+				inWindow[len(ids)-1] = true
 			}
 		}
-		return known, false
+		return func(id int64) (known, in bool) {
+			at, known := slices.BinarySearch(ids, id)
+			return known, known && inWindow[at]
+		}
 	}
+	launches, notes := linked(sv.launches), linked(sv.notes)
 	return func(e *chromejson.Event) bool {
 		lo, hi, timed := interval(e)
 		switch kindOf(e) {
@@ -204,19 +210,19 @@ func (p *Plan) filter(i int) func(*chromejson.Event) bool {
 			return timed && lo >= w.lo && hi <= w.hi
 		case gpuWork:
 			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok {
-				if known, in := linked(sv.launches, id); known {
+				if known, in := launches(id); known {
 					return in
 				}
 			}
 		case shadow:
 			if id, ok := e.ArgInt(chromejson.ArgExternalID); ok {
-				if known, in := linked(sv.notes, id); known {
+				if known, in := notes(id); known {
 					return in
 				}
 			}
 		case launchFlow:
 			if id, ok := e.Int(e.ID); ok {
-				if known, in := linked(sv.launches, id); known {
+				if known, in := launches(id); known {
 					return in
 				}
 			}

@@ -198,7 +198,10 @@ func (t *Timeline) finer(q *Query) *Query {
 	return next
 }
 
-// tell adds the details of spans, as far as space permits.
+// mostCompared is the maximum number of ops that are compared to find the counterparts of exported spans: some seconds.
+const mostCompared = 1_000_000_000
+
+// tell adds the details of spans, as far as space and time permit.
 func (t *Timeline) tell(p Pack, e *Exported) error {
 	type place struct {
 		rank   int
@@ -227,8 +230,15 @@ func (t *Timeline) tell(p Pack, e *Exported) error {
 		}
 		return cmp.Or(cmp.Compare(b.dur, a.dur), cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span))
 	})
+	left := mostCompared
 	for some := range slices.Chunk(drawn, spansAtOnce) {
 		var answers []Answer
+		for _, at := range some {
+			left -= t.cost(at.rank, at.span)
+		}
+		if left < 0 {
+			break
+		}
 		for _, at := range some {
 			s, err := t.Select(at.rank, at.span)
 			if err != nil {

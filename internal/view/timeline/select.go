@@ -265,6 +265,15 @@ func (t *Timeline) counterparts(rank int, op int32, out *Selected, spanOf func(r
 	}
 }
 
+// cost returns the number of ops that counterparts compares for a span.
+func (t *Timeline) cost(rank int, span int32) int {
+	t.pairing.Do(func() { t.pairs = t.a.Counterparts() })
+	if op := t.ranks[rank].op(span); op >= 0 {
+		return t.pairs.Cost(rank, op)
+	}
+	return 0
+}
+
 // sameStep adds to out the annotations of the same step on the other ranks.
 func (t *Timeline) sameStep(rank int, step int32, out *Selected) {
 	r := t.ranks[rank]

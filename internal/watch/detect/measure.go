@@ -172,8 +172,12 @@ func (s *state) silent(l *signals.Live) (p point, ok bool) {
 		}
 		s.seen[f.DP] = true
 	}
+	now := map[int]bool{}
+	for _, f := range l.Ranks {
+		now[f.DP] = true
+	}
 	for dp := range s.seen {
-		if !slices.ContainsFunc(l.Ranks, func(f signals.Flow) bool { return f.DP == dp }) {
+		if !now[dp] {
 			p.v, s.gone = 1, dp
 			return p, true
 		}
