@@ -149,7 +149,7 @@ var arrows = []struct {
 	{"internal/watch", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/live", "internal/base/metric",
 		"internal/base/pause", "internal/base/progress", "internal/base/prom", "internal/base/suggest",
-		"internal/base/yamltree", "internal/capture/nsys", "internal/capture/signals", "internal/capture/torch",
+		"internal/base/yamltree", "internal/capture/collect", "internal/capture/nsys", "internal/capture/signals", "internal/capture/torch",
 		"internal/explain", "internal/explain/answer", "internal/explain/report", "internal/explain/result",
 		"internal/explain/window", "internal/runs", "internal/tracefile/read", "internal/watch/detect", "trace",
 	}},

@@ -73,7 +73,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {3660, 3, 3},
 	"base":      {8770, 25, 8},
 	"bench":     {4310, 1, 0},
-	"capture":   {9000, 5, 2},
+	"capture":   {9100, 5, 2},
 	"cli":       {10860, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
