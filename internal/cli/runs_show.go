@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"io"
-	"os"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -79,7 +78,7 @@ func (c *runsShowCmd) page(e *env, run *runs.Run) error {
 		b.Summary.Cache = kept[len(kept)-1].Cache // from the metrics of the server
 	}
 	var used struct{ Usage []gpus.Usage }
-	if text, err := os.ReadFile(run.Path(experiment.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
+	if text, err := atomicfile.ReadFile(run.Path(experiment.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
 		b.GPUs = gpus.Lines(used.Usage, b.Summary.OutputTokens)
 	}
 	write := func(w io.Writer) error { return report.BenchHTML(w, b) }

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -148,7 +148,7 @@ func (c *Capture) account(say *progress.Console, what string, all []noted, failu
 // reference reads the reference file in a directory of traces. It returns nil if there is none.
 func reference(dir string) (*trace.Reference, error) {
 	path := filepath.Join(dir, trace.ReferenceFile)
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
