@@ -21,7 +21,7 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"cmd/stepscope", []string{"internal/base/nvtx", "internal/cli"}},
+	{"cmd/stepscope", []string{"internal/base/memory", "internal/base/nvtx", "internal/cli"}},
 	{"internal/cli", []string{
 		"bench", "docs/guides", "internal/api", "internal/api/client", "internal/base/atomicfile",
 		"internal/base/columns", "internal/base/gate", "internal/base/httpguard", "internal/base/live",
@@ -210,7 +210,7 @@ var arrows = []struct {
 		"bench", "internal/api", "internal/base/metric", "internal/explain/fact", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/window", []string{
-		"internal/base/progress", "internal/explain", "internal/explain/kernel", "internal/explain/prep",
+		"internal/base/atomicfile", "internal/base/progress", "internal/explain", "internal/explain/kernel", "internal/explain/prep",
 		"internal/explain/summary", "internal/tracefile/read", "internal/tracefile/read/nsysdb",
 		"internal/tracefile/set", "trace",
 	}},
@@ -291,8 +291,8 @@ var arrows = []struct {
 	{"internal/tracefile/set", []string{
 		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson", "trace",
 	}},
-	{"internal/tracefile/chromejson", []string{"internal/base/inflate"}},
-	{"internal/tracefile/sqlitefile", nil},
+	{"internal/tracefile/chromejson", []string{"internal/base/atomicfile", "internal/base/inflate"}},
+	{"internal/tracefile/sqlitefile", []string{"internal/base/atomicfile"}},
 	{"internal/testing/browsertest", nil},
 	{"internal/testing/detecttest", []string{"internal/capture/signals"}},
 	{"internal/capture/signals", []string{"internal/api/client", "internal/base/pause"}},
