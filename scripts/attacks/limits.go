@@ -62,7 +62,7 @@ func limits(a *attack) error {
 	}
 	defer done()
 	var big strings.Builder
-	for i := range 500_000 {
+	for i := range 250_000 {
 		big.WriteString(event(i, fmt.Sprintf("kernel_%d", i%500)))
 	}
 	in := filepath.Join(dir, "big-TP-0.trace.json.gz")
