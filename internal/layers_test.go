@@ -21,7 +21,7 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"cmd/stepscope", []string{"internal/base/nvtx", "internal/cli"}},
+	{"cmd/stepscope", []string{"internal/base/memory", "internal/base/nvtx", "internal/cli"}},
 	{"internal/cli", []string{
 		"bench", "docs/guides", "internal/api", "internal/api/client", "internal/api/servers",
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/gate", "internal/base/httpguard",
@@ -149,9 +149,10 @@ var arrows = []struct {
 	{"internal/watch", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/live", "internal/base/metric",
 		"internal/base/pause", "internal/base/progress", "internal/base/prom", "internal/base/suggest",
-		"internal/base/yamltree", "internal/capture/gpus", "internal/capture/nsys", "internal/capture/signals",
-		"internal/capture/torch", "internal/explain", "internal/explain/answer", "internal/explain/report",
-		"internal/explain/result", "internal/explain/window", "internal/runs", "internal/tracefile/read", "internal/watch/detect", "trace",
+		"internal/base/yamltree", "internal/capture/collect", "internal/capture/gpus", "internal/capture/nsys",
+		"internal/capture/signals", "internal/capture/torch", "internal/explain", "internal/explain/answer",
+		"internal/explain/report", "internal/explain/result", "internal/explain/window", "internal/runs",
+		"internal/tracefile/read", "internal/watch/detect", "trace",
 	}},
 	{"internal/watch/detect", []string{"internal/base/metric", "internal/capture/signals"}},
 	{"internal/measure/batch", []string{
@@ -172,11 +173,12 @@ var arrows = []struct {
 		"internal/tracefile/set",
 	}},
 	{"internal/measure/system", []string{
-		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/private",
-		"internal/base/progress", "internal/capture/gpus", "internal/capture/nsys", "internal/capture/torch",
-		"internal/explain", "internal/explain/kernel", "internal/explain/report", "internal/explain/result",
-		"internal/explain/waits", "internal/explain/window", "internal/measure/experiment", "internal/runs", "internal/tracefile/read",
-		"internal/tracefile/set", "trace",
+		"internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric",
+		"internal/base/private", "internal/base/progress", "internal/capture/gpus", "internal/capture/nsys",
+		"internal/capture/torch", "internal/explain", "internal/explain/kernel", "internal/explain/report",
+		"internal/explain/result", "internal/explain/waits", "internal/explain/window",
+		"internal/measure/experiment", "internal/runs", "internal/tracefile/read", "internal/tracefile/set",
+		"trace",
 	}},
 	{"internal/measure/experiment", []string{
 		"bench", "internal/api", "internal/api/client", "internal/api/servers", "internal/api/wire",
@@ -213,7 +215,7 @@ var arrows = []struct {
 		"bench", "internal/api", "internal/base/metric", "internal/explain/fact", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/window", []string{
-		"internal/base/progress", "internal/explain", "internal/explain/kernel", "internal/explain/prep",
+		"internal/base/atomicfile", "internal/base/progress", "internal/explain", "internal/explain/kernel", "internal/explain/prep",
 		"internal/explain/summary", "internal/tracefile/read", "internal/tracefile/read/nsysdb",
 		"internal/tracefile/set", "trace",
 	}},
@@ -295,8 +297,8 @@ var arrows = []struct {
 	{"internal/tracefile/set", []string{
 		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson", "trace",
 	}},
-	{"internal/tracefile/chromejson", []string{"internal/base/inflate"}},
-	{"internal/tracefile/sqlitefile", nil},
+	{"internal/tracefile/chromejson", []string{"internal/base/atomicfile", "internal/base/inflate"}},
+	{"internal/tracefile/sqlitefile", []string{"internal/base/atomicfile"}},
 	{"internal/testing/browsertest", nil},
 	{"internal/testing/detecttest", []string{"internal/capture/signals"}},
 	{"internal/capture/signals", []string{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/watch"
 )
@@ -14,7 +15,7 @@ import (
 // watched writes to w the verdicts that a watch gave when it captured the windows of a run. The verdicts also take into
 // account the load, which no window shows.
 func watched(w io.Writer, run *runs.Run) error {
-	f, err := os.Open(run.Path(watchEvents))
+	f, err := atomicfile.Open(run.Path(watchEvents))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/job"
 	"github.com/stepscope/stepscope/internal/job/spec"
@@ -106,7 +107,7 @@ func (c *jobLogsCmd) Run(ctx context.Context, e *env) error {
 		_, err := job.Follow(ctx, s.Dir, name, e.data(), over)
 		return err
 	}
-	f, err := os.Open(filepath.Join(s.Dir, name))
+	f, err := atomicfile.Open(filepath.Join(s.Dir, name))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
-	"os"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -81,7 +80,7 @@ func (c *runsShowCmd) page(e *env, run *runs.Run) error {
 		b.Summary.Speculative, b.Summary.AcceptLength = kept[n-1].Speculative, cmp.Or(b.Summary.AcceptLength, kept[n-1].AcceptLength)
 	}
 	var used struct{ Usage []gpus.Usage }
-	if text, err := os.ReadFile(run.Path(trace.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
+	if text, err := atomicfile.ReadFile(run.Path(trace.GPUsFile)); err == nil && json.Unmarshal(text, &used) == nil {
 		b.GPUs = gpus.Lines(used.Usage, b.Summary.OutputTokens)
 	}
 	write := func(w io.Writer) error { return report.BenchHTML(w, b) }

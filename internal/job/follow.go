@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Files through which a job and the process that submitted the job find each other. The file submitted holds a token.
@@ -37,7 +39,7 @@ func Shared(dir, token string) bool {
 		f.Close()
 		os.Remove(f.Name())
 	}
-	text, err := os.ReadFile(filepath.Join(dir, submitted))
+	text, err := atomicfile.ReadFile(filepath.Join(dir, submitted))
 	return err == nil && token != "" && string(text) == token
 }
 
@@ -110,7 +112,7 @@ type tail struct {
 }
 
 func (t *tail) copy(w io.Writer) {
-	f, err := os.Open(t.path)
+	f, err := atomicfile.Open(t.path)
 	if err != nil {
 		return
 	}
@@ -146,7 +148,7 @@ func (s *State) Output(who string) (string, error) {
 
 // Token returns the token that the submitting process left in the job's directory.
 func Token(dir string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, submitted))
+	text, _ := atomicfile.ReadFile(filepath.Join(dir, submitted))
 	return string(text)
 }
 

@@ -56,7 +56,7 @@ func packTree(tw *tar.Writer, dir, top string, n *int) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		f, err := os.Open(path)
+		f, err := atomicfile.Open(path)
 		if err != nil {
 			return err
 		}

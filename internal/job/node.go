@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -52,7 +53,7 @@ func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 			return nil, err
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, marker))
+	text, err := atomicfile.ReadFile(filepath.Join(dir, marker))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 // Forget removes a directory that the node does not share with the job. Call it after the files in the directory have
 // been collected.
 func Forget(dir, token string) error {
-	text, err := os.ReadFile(filepath.Join(dir, ownMarker))
+	text, err := atomicfile.ReadFile(filepath.Join(dir, ownMarker))
 	if err != nil {
 		return err
 	}

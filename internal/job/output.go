@@ -2,10 +2,11 @@ package job
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Limits on the output that is shown for a failed task. The limits are necessary because server logs are long.
@@ -23,7 +24,7 @@ func (r *Run) output(p *Proc) string {
 			name = r.nodeName(p.Node) + "_" + base
 		}
 	}
-	f, err := os.Open(filepath.Join(r.dir, name+".out"))
+	f, err := atomicfile.Open(filepath.Join(r.dir, name+".out"))
 	if err != nil {
 		return ""
 	}

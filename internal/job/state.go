@@ -87,7 +87,7 @@ func fail(cause Cause, format string, args ...any) *Failure {
 
 // Read returns the state of the job in a directory.
 func Read(dir string) (*State, error) {
-	text, err := os.ReadFile(filepath.Join(dir, stateFile))
+	text, err := atomicfile.ReadFile(filepath.Join(dir, stateFile))
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func SweepDir(name string, at time.Time) string {
 
 // ReadSweep reads the sweep in a directory, with the current results of its jobs.
 func ReadSweep(dir string) (*Sweep, error) {
-	text, err := os.ReadFile(filepath.Join(dir, sweepFile))
+	text, err := atomicfile.ReadFile(filepath.Join(dir, sweepFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not a sweep directory: it has no %s", dir, sweepFile)
 	}
@@ -179,7 +179,7 @@ func (s *Sweep) Write() error { return atomicfile.JSON(filepath.Join(s.Dir, swee
 
 // load reads the figures from the last line of a load's output.
 func load(path string, into map[string]float64) {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if err != nil {
 		return
 	}
@@ -197,7 +197,7 @@ func load(path string, into map[string]float64) {
 
 // window reads the figures of an analysis. The step time is the step time of the slowest rank.
 func window(path string, into map[string]float64) {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if err != nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // BatchesFile is the file with the results of a batch benchmark, one bench.Batch per line.
@@ -60,7 +61,7 @@ func appendLine(to string, v any) error {
 // Batches reads the batch results of a run. If the file is truncated, it returns the results before the truncation and
 // [ErrCut].
 func (r *Run) Batches() ([]bench.Batch, error) {
-	f, err := os.Open(r.Path(BatchesFile))
+	f, err := atomicfile.Open(r.Path(BatchesFile))
 	if err != nil {
 		return nil, fmt.Errorf("run %s has no batches: %w", r.ID(), err)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Locks are held by the kernel, so a lock ends with the process, regardless of how the process ends. Locks also work
@@ -29,7 +31,7 @@ func lock(name string) (io.Closer, error) {
 
 // held reports whether a process holds the lock on the file. If this is unknown, held returns true.
 func held(name string) bool {
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}

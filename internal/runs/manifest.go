@@ -164,7 +164,7 @@ const maxManifest = 64 << 20
 
 func readManifest(dir string) (m Manifest, err error) {
 	name := filepath.Join(dir, manifestFile)
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return m, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Records iterates over the records of a run. For a killed run it yields the records that were written, and then
@@ -51,13 +52,13 @@ func (r *Run) Records() iter.Seq2[*bench.Record, error] {
 // openRecords opens the file of records. The result count is the minimum number of records that the file should have.
 func (r *Run) openRecords() (f *os.File, count int64, err error) {
 	if files := r.Files(KindRecords); len(files) > 0 {
-		f, err = os.Open(r.Path(files[0].Path))
+		f, err = atomicfile.Open(r.Path(files[0].Path))
 		return f, files[0].Count, err
 	}
 	// RecordsFile exists without an entry in the manifest if the run was killed after the records were complete and
 	// before the manifest was written.
 	for _, name := range []string{RecordsFile + partSuffix, RecordsFile} {
-		if f, err = os.Open(r.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+		if f, err = atomicfile.Open(r.Path(name)); !errors.Is(err, fs.ErrNotExist) {
 			return f, 0, err
 		}
 	}

@@ -215,7 +215,7 @@ func mayBe(name string) error {
 }
 
 func copyFile(from, to string) error {
-	src, err := os.Open(from)
+	src, err := atomicfile.Open(from)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (r *Run) ReadJSON(kind Kind, v any) error {
 	if len(files) == 0 {
 		return fmt.Errorf("run %s has no %s: %w", r.ID(), kind, fs.ErrNotExist)
 	}
-	text, err := os.ReadFile(r.Path(files[0].Path))
+	text, err := atomicfile.ReadFile(r.Path(files[0].Path))
 	if err == nil {
 		err = json.Unmarshal(text, v)
 	}

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Sample is a server's /metrics at one moment.
@@ -19,7 +20,7 @@ const SamplesFile = "server-metrics.json"
 
 // Samples reads the samples stored with a run. There are none if the server had no /metrics.
 func Samples(r *Run) (out []Sample, err error) {
-	text, err := os.ReadFile(r.Path(SamplesFile))
+	text, err := atomicfile.ReadFile(r.Path(SamplesFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

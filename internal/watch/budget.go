@@ -12,6 +12,7 @@ import (
 type budget struct {
 	made  int
 	bytes int64
+	full  string // capture that did not fit in the rest of --max-disk; "": none
 
 	by    map[string]time.Time // start of the last capture, by cause
 	shown map[string]shown     // last capture of the group's servers, by group
@@ -49,6 +50,8 @@ func (b *budget) refuses(c *Capture, a *alarm, now time.Time) string {
 		return fmt.Sprintf("%s made, the most that --max-captures allows", plural(b.made, "capture"))
 	case b.bytes >= c.MostBytes:
 		return fmt.Sprintf("captures have used up --max-disk, %s", metric.Bytes(c.MostBytes))
+	case b.full != "":
+		return fmt.Sprintf("%s did not fit in --max-disk, %s", b.full, metric.Bytes(c.MostBytes))
 	case !last.IsZero() && now.Sub(last) < c.Cooldown:
 		return fmt.Sprintf("the last capture for this cause began at %s, and --cooldown is %v", clock(last), c.Cooldown)
 	case !a.Rule.Asked && a.Onset.Before(before.at) && now.Sub(before.at) < c.Cooldown:

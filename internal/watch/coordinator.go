@@ -2,11 +2,13 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
@@ -99,7 +101,9 @@ func (m *coordinator) take(ctx context.Context, r *reading) {
 	}
 	f.take(r.sample)
 	if f.live.Restarted {
-		m.tell(&Event{Kind: KindRestarted, At: r.at, Server: f.name}, fmt.Sprintf("%s  %s: its counters were reset, so it has restarted", clock(r.at), f.name))
+		if said := f.restarted(r.at); said != "" {
+			m.tell(&Event{Kind: KindRestarted, At: r.at, Server: f.name}, fmt.Sprintf("%s  %s: %s", clock(r.at), f.name, said))
+		}
 	}
 	m.note(f)
 	m.see(f, r.at, nil)
@@ -206,6 +210,7 @@ func (m *coordinator) groupsOf(s *shot) (names []string) {
 func (m *coordinator) begins(ctx context.Context, s *shot) {
 	m.engine.Pause(m.groupsOf(s)...)
 	m.shooting = s
+	s.budget = collect.NewBudget(m.w.Capture.MostBytes - m.budget.bytes)
 	go func() {
 		m.capture(ctx, s)
 		m.shots <- s
@@ -226,6 +231,9 @@ func (m *coordinator) shot(s *shot) {
 	m.budget.spent(s.bytes)
 	m.ring.after = s
 	server := s.of.name
+	if errors.Is(s.err, collect.ErrBudget) {
+		m.budget.full = s.name
+	}
 	if s.err != nil {
 		m.tell(&Event{Kind: KindFailed, At: time.Now(), Server: server, Capture: s.name, Error: s.err.Error()})
 		m.w.Say.Lack("%s: %v", s.name, s.err)

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -173,6 +174,45 @@ func TestBounds(t *testing.T) {
 				t.Errorf("%s:\n%s", c.name, got)
 			}
 		})
+	}
+}
+
+// TestDisk checks that a capture that does not fit in --max-disk is removed, and that no other capture follows.
+func TestDisk(t *testing.T) {
+	for most, want := range map[int64]string{
+		500: `104 capture a capture-1 uneven load
+108 failed a capture-1 removed: the files exceed the limit on disk space; allow more with --max-disk
+134 over a uneven load
+164 alarm a uneven load DP02 since 160
+164 skipped a uneven load DP02 capture-1 did not fit in --max-disk, 500 B`,
+		1500: `168 failed a capture-2 removed: the files exceed the limit on disk space; allow more with --max-disk`,
+	} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			got, _ := watching(t, &Watch{Dir: dir, Capture: Capture{Most: 5, MostBytes: most}}, 4*time.Minute, sequence("a"))
+			left, err := os.ReadDir(dir)
+			if err != nil || len(left) != int(most/1000) || !strings.Contains(got, want) {
+				t.Errorf("%d bytes: %v %v\n%s", most, left, err, got)
+			}
+		})
+	}
+}
+
+// TestRestarts checks that a server whose start time changes with each sample is reported twice at most: as a restart,
+// and as a server whose samples contradict each other.
+func TestRestarts(t *testing.T) {
+	f := &follower{}
+	var said []string
+	for i := range 1000 {
+		if s := f.restarted(time.Unix(int64(i), 0)); s != "" {
+			said = append(said, s)
+		}
+	}
+	if len(said) != 2 || !strings.Contains(said[0], "has restarted") || !strings.Contains(said[1], "from sample to sample") {
+		t.Errorf("%q", said)
+	}
+	if s := f.restarted(time.Unix(2000, 0)); !strings.Contains(s, "has restarted") {
+		t.Errorf("a restart after a while: %q", s)
 	}
 }
 

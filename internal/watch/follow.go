@@ -35,6 +35,9 @@ type follower struct {
 
 	missing time.Time // time of the first missing sample; zero: the last sample arrived
 	told    bool
+
+	restart time.Time // time of the last restart
+	unsure  bool      // the user has been told that restarts follow each other too fast
 }
 
 // newFollower returns a follower of a server. The follower's name is the name that the user gave to the server. If the
@@ -136,6 +139,22 @@ func (f *follower) follow(ctx context.Context, to chan<- reading) {
 func (f *follower) take(s *signals.Sample) {
 	f.live = signals.Between(f.last, s)
 	f.last = s
+}
+
+// restarted records a restart. It returns the event's text, or "" if the restart is not reported. A server needs more
+// than patience to restart: if restarts follow each other faster, the samples contradict each other, which is reported
+// once.
+func (f *follower) restarted(at time.Time) string {
+	soon := !f.restart.IsZero() && at.Sub(f.restart) < patience
+	f.restart = at
+	switch {
+	case !soon:
+		return "its counters were reset, so it has restarted"
+	case !f.unsure:
+		f.unsure = true
+		return fmt.Sprintf("its counters or its start time change from sample to sample, so its rates are unknown; restarts within %v are not reported any more", patience)
+	}
+	return ""
 }
 
 // lost records a missing sample. It returns a message when an outage must be reported for the first time, and ""

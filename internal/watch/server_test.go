@@ -151,6 +151,7 @@ func captured(ctx context.Context, s *shot, bytes int64) {
 				s.err = os.WriteFile(s.result.Servers[0].Traces[0], []byte(s.name), 0o666)
 			}
 		}
+		s.err = s.fit(errors.Join(s.err, s.budget.Hold(s.dir, bytes)))
 	case <-ctx.Done():
 		s.err = ctx.Err()
 	}

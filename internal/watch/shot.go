@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/pause"
+	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
@@ -42,6 +43,7 @@ type shot struct {
 	result  *torch.Result
 	windows []*explained // in the order of result.Servers
 	replica *result.Replica
+	budget  *collect.Budget
 	changed string // difference from the window before the change, in words
 	bytes   int64
 	err     error
@@ -74,11 +76,20 @@ func (s *shot) take(ctx context.Context) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishIn, cancel) })()
 	s.dir = filepath.Join(s.w.Dir, s.name)
-	if s.err = s.record(going); s.err != nil || s.ring {
+	if s.err = s.fit(s.record(going)); s.err != nil || s.ring {
 		return
 	}
 	s.explain(going)
 	debug.FreeOSMemory() // release the memory of the analysis, because the next analysis may be hours away
+}
+
+// fit removes a window whose files exceed the budget.
+func (s *shot) fit(err error) error {
+	if !errors.Is(err, collect.ErrBudget) {
+		return err
+	}
+	s.bytes = 0
+	return errors.Join(fmt.Errorf("removed: %w; allow more with --max-disk", err), os.RemoveAll(s.dir))
 }
 
 // record captures the window.
@@ -99,6 +110,7 @@ func (s *shot) record(ctx context.Context) (err error) {
 		}
 	}
 	win, o := s.w.Capture.Window, s.w.Capture.Options
+	o.Budget = s.budget
 	if s.ring {
 		win.NumSteps, o.Pace, o.NoMerge, o.Log = s.w.Ring.Steps, 0, true, func(string) {}
 	}
@@ -140,6 +152,10 @@ func (s *shot) collect(ctx context.Context) error {
 		return err
 	}
 	s.bytes = closed.Size
+	if err := s.budget.Hold(closed.Report, closed.Size); err != nil {
+		os.Remove(closed.Report)
+		return err
+	}
 	server := s.servers[0].server
 	s.result = &torch.Result{Dir: s.dir, Servers: []torch.ServerResult{{URL: server.URL, Name: server.Name, Kind: server.Kind, Dir: s.dir, Traces: []string{closed.Report}}}}
 	if s.w.Run == nil {

@@ -65,11 +65,15 @@ func main() {
 	began := time.Now()
 	rows := [][]string{{"family", "tried", "survived", "seconds"}}
 	var failed []string
+	lasting := startSoak()
 	for _, f := range []family{
 		{"bombs", bombs}, {"mutated captures", mutated}, {"signals", signals}, {"names", names},
 		{"HTTP to a server", func(a *attack) error { return hostileHTTP(a, false) }},
 		{"HTTP to a router", func(a *attack) error { return hostileHTTP(a, true) }},
-		{"peers", peers}, {"servers", servers}, {"numbers", numbers}, {"scale", scale},
+		{"peers", peers}, {"servers", servers}, {"numbers", numbers},
+		{"hostile structures", structured}, {"databases, pictures", binaries}, {"pipes", pipes}, {"address space", limits},
+		{"watches", watches}, {"clocks", clocks}, {"faults", faults}, {"nodes", nodes}, {"soak", lasting.wait},
+		{"scale", scale}, // last, because it measures time
 	} {
 		if *only != "" && *only != f.name {
 			continue

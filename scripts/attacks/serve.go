@@ -42,12 +42,19 @@ func (s *server) text() string {
 
 var listening = regexp.MustCompile(`Listening on (http://\S+)`)
 
+// command returns a command that runs the program beside the attack.
+func command(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(*program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "SGLANG_TORCH_PROFILER_DIR="+filepath.Join(dir, "profiles"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
 // serving starts a server.
 func serving(dir string, args ...string) (*server, error) {
-	s := &server{cmd: exec.Command(*program, args...)}
-	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = dir, s, s
-	s.cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir, "SGLANG_TORCH_PROFILER_DIR="+filepath.Join(dir, "profiles"))
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s := &server{cmd: command(dir, args...)}
+	s.cmd.Stdout, s.cmd.Stderr = s, s
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -88,8 +95,10 @@ func (s *server) stop(a *attack) {
 }
 
 // rss returns the server's resident memory in bytes.
-func (s *server) rss() int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
+func (s *server) rss() int64 { return rssOf(s.cmd.Process.Pid) }
+
+func rssOf(pid int) int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	var size, resident int64
 	fmt.Sscan(string(text), &size, &resident)
 	return resident * int64(os.Getpagesize())

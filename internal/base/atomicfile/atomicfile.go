@@ -103,11 +103,15 @@ func JSON(path string, v any) error {
 
 // Counter counts the bytes written to W.
 type Counter struct {
-	W io.Writer
-	N int64 // bytes
+	W    io.Writer
+	N    int64 // bytes
+	Most int64 // maximum of N; 0: no limit
 }
 
 func (c *Counter) Write(p []byte) (int, error) {
+	if c.Most > 0 && c.N+int64(len(p)) > c.Most {
+		return 0, fmt.Errorf("the output would exceed %d bytes", c.Most)
+	}
 	n, err := c.W.Write(p)
 	c.N += int64(n)
 	return n, err

@@ -54,17 +54,28 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 // MayAct reports whether a request may use a route that has side effects. If not, it sends a refusal. HEAD is refused
 // because it only asks for headers. A request that a page of another site triggers in a browser, by an image, a link or
 // a form, is refused because the user did not intend it. Browsers report such a request in Sec-Fetch-Site even if they
-// send no Origin; other programs do not send Sec-Fetch-Site.
+// send no Origin. Old browsers, which do not know Sec-Fetch-Site, send the Origin, whose host and port then differ from
+// those of the request. Other programs send neither header.
 func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
 	switch site := strings.ToLower(r.Header.Get("Sec-Fetch-Site")); {
 	case r.Method == http.MethodHead:
 		f.Refuse(w, r, http.StatusMethodNotAllowed, "Method Not Allowed")
-	case site == "cross-site" || site == "same-site":
+	case site == "cross-site" || site == "same-site" || site == "" && fromElsewhere(r):
 		f.Refuse(w, r, http.StatusForbidden, "web pages of another origin may not do this")
 	default:
 		return true
 	}
 	return false
+}
+
+// fromElsewhere reports whether the Origin of a request names another host or port than the request itself.
+func fromElsewhere(r *http.Request) bool {
+	o := r.Header.Get("Origin")
+	if o == "" {
+		return false
+	}
+	u, err := url.Parse(o)
+	return err != nil || !strings.EqualFold(u.Host, r.Host)
 }
 
 // notLocal returns the reason why a server on loopback without a key refuses a request: the request names another host

@@ -37,9 +37,18 @@ func Parse(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// Machine returns the memory in bytes of this machine or of the process's control group, whichever is less. It returns
-// 0 if the system does not report it.
-func Machine() int64 { return machine("/") }
+// Machine returns the memory in bytes of this machine, of the process's control group, or of the address space that the
+// process may use, whichever is least. It returns 0 if the system does not report it.
+func Machine() int64 {
+	most := machine("/")
+	if limit := addressSpace(); limit > 0 {
+		// The runtime reserves most of the first gigabyte of the address space for its tables.
+		if limit = max(limit-1e9, 1e8); most == 0 || limit < most {
+			most = limit
+		}
+	}
+	return most
+}
 
 func machine(root string) (most int64) {
 	less := func(n int64) {

@@ -14,8 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // File is a file as listed by its source.
@@ -29,8 +27,9 @@ type File struct {
 type Source interface {
 	// List returns the current files. A directory that does not exist yet counts as empty.
 	List(ctx context.Context) ([]File, error)
-	// Bring copies the file called name to the path to. It copies the file either completely or not at all.
-	Bring(ctx context.Context, name, to string) error
+	// Bring copies the file called name to the path to, within a budget. It copies the file either completely or not at
+	// all.
+	Bring(ctx context.Context, name, to string, within *Budget) error
 	// Here returns the path at which the file can be read without copying, or "".
 	Here(name string) string
 	// String describes the location.
@@ -68,7 +67,7 @@ func (d Dir) List(context.Context) ([]File, error) {
 
 // Bring makes a hard link or, where a link is impossible, a copy. If the destination is already the same file as the
 // source, it does nothing.
-func (d Dir) Bring(ctx context.Context, name, to string) error {
+func (d Dir) Bring(ctx context.Context, name, to string, within *Budget) error {
 	from := d.Here(name)
 	a, err := os.Stat(from)
 	if err != nil {
@@ -77,15 +76,15 @@ func (d Dir) Bring(ctx context.Context, name, to string) error {
 	if b, err := os.Stat(to); err == nil && os.SameFile(a, b) {
 		return nil
 	}
-	if os.Link(from, to) == nil {
-		return nil
+	if err := within.link(from, to, a.Size()); err == nil || errors.Is(err, ErrBudget) {
+		return err
 	}
 	f, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return atomicfile.Write(to, func(w io.Writer) error {
+	return within.Write(to, func(w io.Writer) error {
 		n, err := io.Copy(w, stopping{ctx, f})
 		if err == nil && n != a.Size() {
 			err = fmt.Errorf("%s: copied only %d of %d bytes: it is still being written", from, n, a.Size())

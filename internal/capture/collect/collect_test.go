@@ -90,7 +90,7 @@ func TestDir(t *testing.T) {
 	}
 	to := filepath.Join(t.TempDir(), "b")
 	for range 2 { // the second time it already exists
-		if err := d.Bring(t.Context(), "a.trace.json.gz", to); err != nil {
+		if err := d.Bring(t.Context(), "a.trace.json.gz", to, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -168,13 +168,13 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%q: %v, %v", list, files, err)
 		}
 		to := filepath.Join(t.TempDir(), "x")
-		if err := c.Bring(t.Context(), "9-TP-0.trace.json.gz", to); err != nil {
+		if err := c.Bring(t.Context(), "9-TP-0.trace.json.gz", to, nil); err != nil {
 			t.Error(err)
 		}
 		if text, _ := os.ReadFile(to); string(text) != "9-TP-0.trace.json.gz" {
 			t.Errorf("got %q", text)
 		}
-		if err := c.Bring(t.Context(), "missing", to+"2"); err == nil || !strings.Contains(err.Error(), "No such file") {
+		if err := c.Bring(t.Context(), "missing", to+"2", nil); err == nil || !strings.Contains(err.Error(), "No such file") {
 			t.Errorf("a missing file: %v", err)
 		}
 		if _, err := os.Stat(to + "2"); err == nil {
@@ -208,7 +208,7 @@ func TestCommandRefuses(t *testing.T) {
 	}
 	c := &Command{Template: tmpl, Dir: "/a"}
 	for _, name := range []string{"a b", "$(x)", "../x", "a/b", "-x", ""} {
-		if err := c.Bring(t.Context(), name, filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "cannot be fetched") {
+		if err := c.Bring(t.Context(), name, filepath.Join(t.TempDir(), "x"), nil); err == nil || !strings.Contains(err.Error(), "cannot be fetched") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -252,13 +252,13 @@ func TestHTTP(t *testing.T) {
 		t.Fatalf("%v, %v, closed %t", files, err, h.Closed())
 	}
 	to := filepath.Join(t.TempDir(), "f.gz")
-	if err := h.Bring(t.Context(), "f.gz", to); err != nil {
+	if err := h.Bring(t.Context(), "f.gz", to, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(to); !bytes.Equal(got, data) || breaks != -1 {
 		t.Errorf("%d bytes received of %d", len(got), len(data))
 	}
-	if err := h.Bring(t.Context(), "gone", to+"2"); err == nil || !strings.Contains(err.Error(), `has no file "gone"`) {
+	if err := h.Bring(t.Context(), "gone", to+"2", nil); err == nil || !strings.Contains(err.Error(), `has no file "gone"`) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(to + "2"); err == nil {

@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Template is a command line that reads files on another host, as given by --fetch:
@@ -197,11 +195,11 @@ func (c *Command) List(ctx context.Context) ([]File, error) {
 }
 
 // Bring writes the output of the read command to a file.
-func (c *Command) Bring(ctx context.Context, name, to string) error {
+func (c *Command) Bring(ctx context.Context, name, to string, within *Budget) error {
 	if !plainName.MatchString(name) {
 		return fmt.Errorf("%q cannot be fetched", name)
 	}
-	return atomicfile.Write(to, func(w io.Writer) error { return c.run(ctx, c.words(c.Template.read, path.Join(c.Dir, name)), w) })
+	return within.Write(to, func(w io.Writer) error { return c.run(ctx, c.words(c.Template.read, path.Join(c.Dir, name)), w) })
 }
 
 // commandError is the error of a failed command.

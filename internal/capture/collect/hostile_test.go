@@ -85,7 +85,7 @@ func TestHTTPHostile(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			err := h.Bring(t.Context(), name, filepath.Join(dir, name))
+			err := h.Bring(t.Context(), name, filepath.Join(dir, name), nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 4096 {
 				t.Errorf("error %.4096v, want %q", err, c.want)
 			}
@@ -112,7 +112,7 @@ func TestHTTPNames(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, f := range files { // called without the list
-		if err := h.Bring(t.Context(), f.Name, filepath.Join(dir, "x")); err == nil {
+		if err := h.Bring(t.Context(), f.Name, filepath.Join(dir, "x"), nil); err == nil {
 			t.Errorf("%q was downloaded", f.Name)
 		}
 	}
@@ -120,7 +120,7 @@ func TestHTTPNames(t *testing.T) {
 	if err := os.WriteFile(to, []byte("the user's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Bring(t.Context(), list[0].Name, to); err == nil || !strings.Contains(err.Error(), "already exists and is another file") {
+	if err := h.Bring(t.Context(), list[0].Name, to, nil); err == nil || !strings.Contains(err.Error(), "already exists and is another file") {
 		t.Errorf("error %v", err)
 	}
 	if text, _ := os.ReadFile(to); string(text) != "the user's" {

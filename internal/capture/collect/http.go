@@ -17,7 +17,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // HTTP is a window of a stepscope server, which serves its own files.
@@ -107,7 +106,7 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 
 // Bring downloads a file, which must have the size that List reported. It resumes interrupted downloads. If a local
 // file of another size exists, Bring keeps that file and returns an error.
-func (h *HTTP) Bring(ctx context.Context, name, to string) error {
+func (h *HTTP) Bring(ctx context.Context, name, to string, within *Budget) error {
 	w := h.listed.Load()
 	if w == nil {
 		return fmt.Errorf("%s: list the files first", h)
@@ -124,14 +123,14 @@ func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 		return fmt.Errorf("%s already exists and is another file: give a directory for the files of this window with -o", to)
 	}
 	path := "/profile_files/" + url.PathEscape(w.ID) + "/" + url.PathEscape(name)
-	return atomicfile.File(to, func(f *os.File) error {
+	return within.Write(to, func(f io.Writer) error {
 		var at int64
 		for try := 0; ; try++ {
 			n, err := h.part(ctx, path, at, size, f)
 			if at += n; err == nil {
 				return nil
 			}
-			if ctx.Err() != nil || n == 0 && try >= 3 || try >= 100 {
+			if ctx.Err() != nil || errors.Is(err, ErrBudget) || n == 0 && try >= 3 || try >= 100 {
 				return err
 			}
 		}

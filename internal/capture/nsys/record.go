@@ -174,7 +174,7 @@ func Last(dir string) *Window {
 }
 
 func readJSON(path string, v any) error {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ type Options struct {
 	Sessions  string
 	Progress  *Progress         // receives the progress of each server; nil: none
 	NoMerge   bool              // do not merge the ranks' files
+	Budget    *collect.Budget   // limits the size of the collected files; nil: no limit
 	Log       func(line string) // logs progress; called from any goroutine
 	Now       func() time.Time
 	firstWait time.Duration // first interval between listings of the files; grows to maxWait

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/servers"
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -68,7 +68,8 @@ func (r *Result) Incomplete() bool {
 // Collect waits until the files of all ranks are complete, copies them to dir, and merges each server's ranks. If there
 // are several servers, the files of each server are put into a separate subdirectory of dir. Collect first closes a
 // window that does not end by itself. The result lists missing and broken files. Collect returns an error if no server
-// supplied a file, or if ctx ends. If ctx ends, Collect first stops all profilers. Empty directories are removed.
+// supplied a file, if the files exceed Options.Budget, or if ctx ends. In the last two cases, Collect first stops all
+// profilers. Empty directories are removed.
 func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	res := &Result{ID: s.ID, Dir: dir, Servers: make([]ServerResult, len(s.members))}
 	for i := range s.down {
@@ -79,6 +80,8 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 			return nil, err
 		}
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	made, err := makeDir(dir)
 	defer func() { removeEmpty(made) }()
 	if err != nil {
@@ -94,6 +97,9 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 				to = filepath.Join(dir, m.Name)
 			}
 			of[i], res.Servers[i] = m.collect(ctx, to)
+			if err := res.Servers[i].err; errors.Is(err, collect.ErrBudget) {
+				cancel(err) // the files of the other servers do not fit either
+			}
 		})
 	}
 	wg.Wait()
@@ -186,7 +192,7 @@ const LoadsFile = "loads.json"
 
 // write writes a file with data from the server. A failed write becomes a note.
 func (m *member) write(dir, name string, r *ServerResult, text func(io.Writer) error) {
-	if err := atomicfile.Write(filepath.Join(dir, name), text); err != nil {
+	if err := m.o.Budget.Write(filepath.Join(dir, name), text); err != nil {
 		r.Notes = append(r.Notes, name+" could not be written: "+err.Error())
 	}
 }
@@ -284,7 +290,11 @@ func (m *member) merge(ctx context.Context, r *ServerResult) {
 		out = filepath.Join(r.Dir, set.OutputName(sets[0].ID, ".all-ranks.trace.json.gz"))
 	}
 	began := time.Now()
-	if _, err := merge.File(ctx, sets[0], out, merge.Options{ProfileID: sets[0].ID}); err != nil {
+	merged, err := merge.File(ctx, sets[0], out, merge.Options{ProfileID: sets[0].ID, MostBytes: m.o.Budget.Left()})
+	if err == nil {
+		err = m.o.Budget.Hold(out, merged.BytesOut)
+	}
+	if err != nil {
 		r.Notes = append(r.Notes, "not merged: "+err.Error())
 		return
 	}

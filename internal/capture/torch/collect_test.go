@@ -297,6 +297,33 @@ func TestCollectSeveral(t *testing.T) {
 	}
 }
 
+// TestCollectBudget checks that files that exceed the budget end the window on all servers, and that a merged file
+// counts.
+func TestCollectBudget(t *testing.T) {
+	size := int64(len(traceOf(0, 2)))
+	for _, c := range []struct {
+		most   int64
+		ok     bool
+		merged bool
+	}{{3 * size / 2, false, false}, {5 * size / 2, true, false}, {100 * size, true, true}} {
+		a, b := newFake(t, false, tp2), newFake(t, false, tp2) // b stays open until it is stopped
+		a.begin = func(dir string) { a.write(dir, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz"); a.open = false }
+		fakes := []*fake{a}
+		if !c.ok {
+			fakes = append(fakes, b)
+		}
+		o := patient(Options{Budget: collect.NewBudget(c.most)})
+		o.Fetch, _ = collect.ParseTemplate("cat {path}", "")
+		res, err := run(t, Window{NumSteps: 3}, o, fakes...)
+		if c.ok != (err == nil) || !c.ok && !errors.Is(err, collect.ErrBudget) || b.isOpen() {
+			t.Errorf("%d bytes: %v, open %t", c.most, err, b.isOpen())
+		}
+		if c.ok && (res.Servers[0].Merged != "") != c.merged {
+			t.Errorf("%d bytes: %+v", c.most, res.Servers[0])
+		}
+	}
+}
+
 // TestResume checks that one process can start a session and another can stop and collect it.
 func TestResume(t *testing.T) {
 	f := newFake(t, false, tp2)

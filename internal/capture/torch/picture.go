@@ -169,7 +169,7 @@ func (p *Picture) bring(ctx context.Context, id, dir string) (paths []string, fr
 					continue
 				}
 				to := filepath.Join(dir, f.Name)
-				if err = src.Bring(ctx, f.Name, to); err == nil {
+				if err = src.Bring(ctx, f.Name, to, m.o.Budget); err == nil {
 					err = collect.Whole(ctx, to)
 				}
 				if err == nil {

@@ -261,7 +261,7 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 		case ctx.Err() != nil:
 			return changed, context.Cause(ctx)
 		default:
-			if s.failed++; s.failed >= badLists {
+			if s.failed++; s.failed >= badLists || errors.Is(err, collect.ErrBudget) {
 				return changed, fmt.Errorf("%s: %s: %w", w.m.URL, f.Name, err)
 			}
 		}
@@ -285,9 +285,9 @@ func (w *watch) bring(ctx context.Context, name string) error {
 		if err := collect.Whole(ctx, from); err != nil {
 			return err
 		}
-		return collect.Dir(filepath.Dir(from)).Bring(ctx, name, to)
+		return collect.Dir(filepath.Dir(from)).Bring(ctx, name, to, w.m.o.Budget)
 	}
-	if err := w.src.Bring(ctx, name, to); err != nil {
+	if err := w.src.Bring(ctx, name, to, w.m.o.Budget); err != nil {
 		return err
 	}
 	return collect.Whole(ctx, to)
@@ -304,7 +304,7 @@ func (w *watch) leftover(ctx context.Context) {
 		if _, err := os.Stat(to); err == nil {
 			continue
 		}
-		if err := w.src.Bring(ctx, name, to); err != nil {
+		if err := w.src.Bring(ctx, name, to, w.m.o.Budget); err != nil {
 			w.note("%s: %v", name, err)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/dumps"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -33,9 +32,9 @@ func DumpsMarkdown(w io.Writer, c *dumps.Comparison, at time.Time) error {
 	for i := range c.Sides {
 		commit := "N/A"
 		if len(c.Sides[i].Commits) > 0 {
-			commit = columns.Clean(strings.Join(c.Sides[i].Commits, ", "))
+			commit = strings.Join(c.Sides[i].Commits, ", ")
 		}
-		write("- ", dumpLabel(c, i), " Commit: `", commit, "`")
+		write("- ", dumpLabel(c, i), " Commit: ", codeSpan(commit, false))
 	}
 	write("- Timestamp: ", at.Format("2006-01-02T15:04:05.000000"))
 	write("</details>")
@@ -65,9 +64,9 @@ func pairLabel(r *dumps.Row) string {
 		}
 	}
 	if counts[0] == counts[1] {
-		return columns.Clean(r.Name) + ofSteps(r, strconv.Itoa(counts[0]))
+		return plainMarkdown(r.Name) + ofSteps(r, strconv.Itoa(counts[0]))
 	}
-	return columns.Clean(r.Name) + ofSteps(r, fmt.Sprintf("%d->%d", counts[0], counts[1]))
+	return plainMarkdown(r.Name) + ofSteps(r, fmt.Sprintf("%d->%d", counts[0], counts[1]))
 }
 
 // dumpLabel returns SGLang's name for a side.
@@ -78,7 +77,7 @@ func dumpLabel(c *dumps.Comparison, i int) string {
 	case len(c.Sides) == 2:
 		return "New"
 	}
-	return columns.Clean(filepath.Base(c.Sides[i].Name))
+	return plainMarkdown(filepath.Base(c.Sides[i].Name))
 }
 
 // SGLang's status symbols for whole generations and for stages.
@@ -126,6 +125,6 @@ func dumpMany(write func(...string), c *dumps.Comparison) {
 	write("| Stage Name | ", names, " |")
 	write(rule)
 	for i := range c.Stages {
-		row(columns.Clean(c.Stages[i].Name), c.Stages[i].Values, "", stageSigns)
+		row(plainMarkdown(c.Stages[i].Name), c.Stages[i].Values, "", stageSigns)
 	}
 }

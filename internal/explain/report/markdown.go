@@ -143,6 +143,15 @@ var markdownEscapes = strings.NewReplacer(
 // escapeMarkdown escapes text so that it can be used in Markdown, including table cells.
 func escapeMarkdown(s string) string { return markdownEscapes.Replace(columns.Clean(s)) }
 
+// EscapeMarkdown is [escapeMarkdown], for headings that other packages write.
+func EscapeMarkdown(s string) string { return escapeMarkdown(s) }
+
+// plainMarkdown escapes only the characters that begin an element, a link or a cell, so that ordinary names remain as
+// SGLang writes them.
+func plainMarkdown(s string) string { return elements.Replace(columns.Clean(s)) }
+
+var elements = strings.NewReplacer("`", "\\`", `[`, `\[`, `]`, `\]`, `|`, `\|`, `&`, `&amp;`, `<`, `&lt;`, `>`, `&gt;`)
+
 // codeSpan returns s as a code span. In a table, a pipe ends the cell even inside a code span. A backslash before the
 // pipe prevents this and is not shown (GFM, section 4.10).
 func codeSpan(s string, cell bool) string {

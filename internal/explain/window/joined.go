@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/summary"
@@ -49,7 +49,7 @@ func ReadPart(from string, r io.Reader) (*Part, error) {
 // summaries reports whether all inputs are files of summaries.
 func (in *Input) summaries() bool {
 	return len(in.Paths) > 0 && !slices.ContainsFunc(in.Paths, func(path string) bool {
-		f, err := os.Open(path)
+		f, err := atomicfile.Open(path)
 		if err != nil {
 			return true
 		}
@@ -64,7 +64,7 @@ func (in *Input) summaries() bool {
 func (in *Input) openSummaries(say *progress.Console) (*Capture, error) {
 	var parts []*Part
 	for _, path := range in.Paths {
-		f, err := os.Open(path)
+		f, err := atomicfile.Open(path)
 		if err != nil {
 			return nil, err
 		}

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -163,7 +163,7 @@ func beside(say *progress.Console, dir string) (*trace.Reference, []trace.GPUSta
 // readJSON reads a JSON file in a directory. It returns nil if there is none.
 func readJSON[T any](dir, name string) (*T, error) {
 	path := filepath.Join(dir, name)
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
@@ -214,16 +215,16 @@ func (o *Options) texts(all []*explained) error {
 
 // head prints the heading of a server's findings.
 func (o *Options) head(i int, s *Server) {
-	mark, indent := "", "  "
+	mark, indent, text := "", "  ", columns.Clean
 	if i > 0 {
 		fmt.Fprintln(o.Out)
 	}
 	if o.Form == Markdown {
-		mark, indent = "# ", "\n"
+		mark, indent, text = "# ", "\n", report.EscapeMarkdown
 	}
-	fmt.Fprintf(o.Out, "%s%s\n", mark, s.title())
+	fmt.Fprintf(o.Out, "%s%s\n", mark, text(s.title()))
 	for _, line := range s.Lines {
-		fmt.Fprintf(o.Out, "%s%s\n", indent, line)
+		fmt.Fprintf(o.Out, "%s%s\n", indent, text(line))
 	}
 	if len(s.Paths) > 0 {
 		fmt.Fprintln(o.Out)

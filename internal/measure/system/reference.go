@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
@@ -36,7 +36,7 @@ func ReadReference(root, given string, say *progress.Console) (*trace.Reference,
 		}
 		return nil, fmt.Errorf("run %s: the decode step time cannot be derived from the tokens of its requests", run.ID())
 	}
-	text, err := os.ReadFile(given)
+	text, err := atomicfile.ReadFile(given)
 	if err != nil {
 		return nil, fmt.Errorf("%s: give a time such as 2.55ms, a run with a load, or a file written by bench serving --output-file: %w", given, err)
 	}

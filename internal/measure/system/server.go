@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -143,7 +144,7 @@ func Apart(dir string) (out []Server) {
 
 // readLoads reads the samples of a server's queues, if they were stored.
 func readLoads(path string) (loads []trace.Load, err error) {
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

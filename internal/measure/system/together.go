@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -69,15 +70,15 @@ func (o *Options) together(all []*explained, window string) (*result.PD, error) 
 	if err := o.page(page, func(w io.Writer) error { return report.PDHTML(w, pd, o.pages(all)) }); err != nil {
 		return pd, err
 	}
-	mark, show := "", report.PDText
+	mark, show, text := "", report.PDText, columns.Clean
 	switch o.Form {
 	case JSON:
 		return pd, nil
 	case Markdown:
-		mark, show = "# ", report.PDMarkdown
+		mark, show, text = "# ", report.PDMarkdown, report.EscapeMarkdown
 	}
 	if window != "" {
-		fmt.Fprintf(o.Out, "%s%s\n\n", mark, window)
+		fmt.Fprintf(o.Out, "%s%s\n\n", mark, text(window))
 	}
 	err = show(o.Out, pd, o.Show)
 	fmt.Fprintln(o.Out)

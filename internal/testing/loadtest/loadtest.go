@@ -71,7 +71,7 @@ func Trace() *trace.Trace {
 }
 
 // Keep stores records as a run. If traces is set, the run also has a trace and a profiling window from 90 to 210 ms.
-func Keep(t *testing.T, root string, records []bench.Record, traces bool) *runs.Run {
+func Keep(t testing.TB, root string, records []bench.Record, traces bool) *runs.Run {
 	t.Helper()
 	r, err := runs.Create(root, runs.About{Kind: "bench", Tool: "bench serving", Tags: []string{"first"}}, 0)
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Source is the decompressed text of one trace file. The format is determined from the first bytes, never from the
@@ -39,7 +40,7 @@ var ErrEmpty = errors.New("the file is empty")
 
 // Open opens a trace file: JSON, gzip with any number of members, or zstd.
 func Open(path string) (*Source, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

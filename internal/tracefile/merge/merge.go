@@ -36,6 +36,7 @@ type Options struct {
 	Align     Align           // default Auto
 	Missing   []string        // named inputs that do not exist, recorded as lost
 	Meter     *progress.Meter // shows the progress of reading
+	MostBytes int64           // maximum size of the output; 0: no limit
 	// Keep returns the event filter of a file; nil keeps all events.
 	Keep func(file int) func(*chromejson.Event) bool
 	// AsIs is for cutting a single file: the file is passed on without labels.
@@ -108,7 +109,7 @@ func toFile(ctx context.Context, set set.Set, path string, opt Options, write fu
 	}
 	var size int64
 	err = atomicfile.File(path, func(f *os.File) error {
-		cw := &atomicfile.Counter{W: f}
+		cw := &atomicfile.Counter{W: f, Most: opt.MostBytes}
 		err := write(m, ctx, cw)
 		if err == nil && m.disagree() {
 			m.again()

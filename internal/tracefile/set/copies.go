@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"hash/maphash"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -146,12 +146,12 @@ func hashEvents(path string) uint64 {
 
 // equal reports whether two files have the same content.
 func equal(a, b string) bool {
-	x, err := os.Open(a)
+	x, err := atomicfile.Open(a)
 	if err != nil {
 		return false
 	}
 	defer x.Close()
-	y, err := os.Open(b)
+	y, err := atomicfile.Open(b)
 	if err != nil {
 		return false
 	}

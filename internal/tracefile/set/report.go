@@ -3,10 +3,10 @@ package set
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -20,7 +20,7 @@ func Exported(path string) bool {
 	if !strings.HasSuffix(path, ".sqlite") {
 		return true
 	}
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return false
 	}

@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Magic is the start of every database file.
@@ -20,7 +22,7 @@ const Magic = "SQLite format 3\x00"
 
 // Is reports whether the first bytes of the file at path are those of a SQLite database.
 func Is(path string) bool {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return false
 	}
@@ -54,7 +56,7 @@ type Table struct {
 
 // Open reads the schema of the database at path.
 func Open(path string) (*File, error) {
-	r, err := os.Open(path)
+	r, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -308,3 +308,35 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// FuzzNumbers checks that no value of a numeric parameter crashes an answer, and that errors have one line.
+func FuzzNumbers(f *testing.F) {
+	for _, c := range [][3]string{
+		{"load", "rep", "0"}, {"load", "rep", "9223372036854775807"}, {"load/requests", "from", "-1"}, {"load/requests", "to", "1e9"}, {"load/timeline", "from", "9223372036854775806"},
+		{"load/request", "index", "4"}, {"load/request", "index", "99999999999999999999"}, {"load/steps", "rep", "NaN"}, {"load/step", "lane", "0"}, {"load/step", "step", "-9223372036854775808"},
+	} {
+		f.Add(c[0], c[1], c[2])
+	}
+	root := f.TempDir()
+	run := loadtest.Keep(f, root, loadtest.Sample(), true)
+	v := views(root)
+	f.Fuzz(func(t *testing.T, path, name, value string) {
+		answer := v.Answers()[path]
+		if answer == nil {
+			return
+		}
+		q := url.Values{"run": {run.ID()}}
+		q.Set(name, value)
+		got, err := answer(httptest.NewRequest("GET", "/api/"+path+"?"+q.Encode(), nil))
+		if err == nil {
+			_, err = json.Marshal(got)
+		} else if strings.Contains(err.Error(), "\n") && !strings.Contains(value, "\n") {
+			t.Errorf("%s: the error is not one line: %q", q.Encode(), err)
+			return
+		}
+		var refused *httpguard.Error
+		if err != nil && name != "run" && !errors.As(err, &refused) {
+			t.Errorf("%s?%s: %v", path, q.Encode(), err)
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package atomicfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// Open opens a regular file for reading. For a pipe, a socket or a device, which could block the reader for ever, it
+// returns an error at once.
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		err = fmt.Errorf("%s is not a regular file: remove it, or write its content to a file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// ReadFile is [os.ReadFile] for regular files.
+func ReadFile(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
