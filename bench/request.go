@@ -68,7 +68,7 @@ func (v value) first() value {
 func (v value) values(records []*Record, t overlap) []float64 {
 	out := make([]float64, 0, len(records))
 	for _, r := range records {
-		if x, ok := v.of(r); ok && !t.over(v.from(r), v.to(r)) {
+		if x, ok := v.of(r); ok && !t.touches(v.from(r), v.to(r)) {
 			out = append(out, x)
 		}
 	}

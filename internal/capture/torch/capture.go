@@ -163,7 +163,8 @@ type member struct {
 	// before holds the files that were in the directory before the window, because vLLM has one directory for all
 	// windows.
 	before    map[string]bool
-	steps     float64 // vLLM's count of steps at the start
+	until     map[string]bool // files that were there after the window; nil: all
+	steps     float64         // vLLM's count of steps at the start
 	hasSteps  bool
 	forwards  float64          // count of forward steps before the window; below 0: not counted
 	mayRecord bool             // a window was started and is not known to have ended
