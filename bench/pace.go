@@ -41,11 +41,12 @@ const (
 	usualOverload  = 0.18 // the median request takes longer than the fastest ones by this share of the load
 	queuedOverload = 0.35 // this share of the load is in flight at one moment, beyond the usual number
 	slowAtPeak     = 1.5  // how many times as long requests take when most are in flight; otherwise they only came together
+	refusing       = 3    // how many times as long as the fastest ones the median request takes if requests are refused
 	sendsPerReply  = 1.5  // minimum length of sending, in times of a reply
 )
 
 // pace returns nil if the load has no rate of its own, if it is too small or too short for a verdict, if more than a
-// twentieth of its requests failed, or if E2E depends on unknown times of tokens. Requests that were ended with the load
+// twentieth of its requests failed other than by refusal (429, 503), or if E2E depends on unknown times of tokens. Requests that were ended with the load
 // count as in flight until then; how long they would have taken is not known. If a profiling window touched the load,
 // pace also assumes that the server did no work in the touched time, and returns nil if that could explain the verdict.
 func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
@@ -63,12 +64,16 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 // paceLess is pace with the assumption that the server was stopped during t.
 func paceLess(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	due := slices.Clone(ok)
+	refused := 0
 	for i := range records {
-		if records[i].Failure == Interrupted {
+		switch records[i].Failure {
+		case Interrupted:
 			due = append(due, &records[i])
+		case "http_429", "http_503":
+			refused++
 		}
 	}
-	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*len(due) < 19*len(records) || slices.ContainsFunc(due, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
+	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*(len(due)+refused) < 19*len(records) || slices.ContainsFunc(due, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
 		return nil
 	}
 	ok = slices.Clone(ok)
@@ -91,7 +96,7 @@ func paceLess(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	}
 	p := &Pace{Verdict: KeepsUp, Offered: run.Rate, Growth: (late - early - stopped) / sending}
 	if run.Rate <= 0 {
-		p.Offered = float64(m-1) / sending * 1e9
+		p.Offered = float64(m-1+refused) / sending * 1e9
 	}
 	ended := make([]int64, m)
 	for i, r := range ok {
@@ -124,6 +129,10 @@ func paceLess(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	crowded := len(crowd) > 0 && metric.Median(crowd) >= slowAtPeak*metric.Quantile(usual, 0.25)
 	exceeds := p.Offered >= (1+rateExcess)*p.Sustained
 	switch {
+	case 20*refused > len(records) && exceeds && metric.Quantile(usual, 0.5)-stopped >= refusing*metric.Quantile(usual, 0.01):
+		p.Verdict = Overload // a server that refuses requests has a queue of limited length
+	case 20*refused > len(records):
+		return nil // a limit of the rate
 	case waits >= usualOverload*sending, backlog >= queuedOverload*sending && crowded:
 		p.Verdict = Overload
 		// The server may have caught up later, so only the completions up to the peak count.
