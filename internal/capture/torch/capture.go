@@ -140,6 +140,9 @@ type Session struct {
 	o       Options
 	members []*member
 	down    []downServer // workers behind a router that are left out
+	// endPrefills and prefillsFor are set by EndPrefills. Without it, the windows of prefill servers end after their steps.
+	endPrefills bool
+	prefillsFor time.Duration
 }
 
 // Dir returns the directory of the window on the first server.
@@ -178,6 +181,7 @@ type member struct {
 	rest      func()           // ends the tiny requests; nil: none are sent
 	notes     []string         // notes from the time before waiting for files
 	idled     bool             // no step ran before waiting for files
+	cut       string           // why the window of a prefill server was ended before it had all steps
 	mu        sync.Mutex
 }
 

@@ -56,6 +56,9 @@ func (s *Session) Guard(ctx context.Context) {
 		default:
 			wg.Go(func() { m.guardFiles(ctx) })
 		}
+		if s.endPrefills && m.Role == api.Prefill {
+			wg.Go(func() { m.guardPrefill(ctx, s) })
+		}
 		if !m.o.LoadFollows {
 			wg.Go(func() { m.guardIdle(ctx) })
 		}

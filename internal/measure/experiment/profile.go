@@ -151,6 +151,7 @@ func (w *window) open(ctx context.Context, at *level, log func(string)) {
 	if w.p.FitSteps {
 		n, why := at.steps()
 		w.session.SetSteps(n)
+		w.session.EndPrefills(time.Duration(int64(n) * at.live.ITL.Quantile(0.5)))
 		log(why)
 	}
 	log("Starting profiler...")
