@@ -171,7 +171,7 @@ var arrows = []struct {
 		"internal/tracefile/set",
 	}},
 	{"internal/measure/system", []string{
-		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/private",
+		"bench", "internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/private",
 		"internal/base/progress", "internal/capture/nsys", "internal/capture/torch", "internal/explain",
 		"internal/explain/kernel", "internal/explain/report", "internal/explain/result", "internal/explain/waits",
 		"internal/explain/window", "internal/measure/experiment", "internal/runs", "internal/tracefile/read",

@@ -72,14 +72,14 @@ const (
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {3660, 3, 3},
 	"base":      {8770, 25, 8},
-	"bench":     {4310, 1, 0},
+	"bench":     {4350, 1, 0},
 	"capture":   {9000, 5, 2},
 	"cli":       {10860, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {35300, 23, 69},
+	"explain":   {35650, 23, 69},
 	"job":       {6220, 4, 4},
-	"measure":   {12770, 8, 10},
+	"measure":   {12900, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2270, 1, 0},
 	"testing":   {3700, 12, 0},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 110_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), and what loads measure
+	mostCore      = 111_100 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, and causes of slow requests
 	mostReference = 32_000
 )
 

@@ -27,7 +27,7 @@ import (
 // factors are the rates of the loads, in times of the capacity.
 var factors = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 1.75, 2}
 
-// capacityPrompts is the number of requests that measure the capacity. They are all sent at once.
+// capacityPrompts is the number of requests that measure the capacity. They are sent at several times the capacity.
 const capacityPrompts = 600
 
 func main() {
@@ -47,13 +47,14 @@ type tester struct {
 	bin, dir, url string
 	seed          int
 	verbose       bool
+	roughly       float64 // capacity as measured last; 0: not measured
 }
 
 // result is the part of the JSON of bench serving that is judged.
 type result struct {
-	Verdict  string        `json:"verdict"`
-	Pace     *bench.Pace   `json:"pace"`
-	Steady   *bench.Steady `json:"steady"`
+	Verdict  string      `json:"verdict"`
+	Pace     *bench.Pace `json:"pace"`
+	Rate     float64     `json:"requests_per_s"`
 	Requests *struct {
 		Causes *struct {
 			Recorded int `json:"recorded"`
@@ -185,16 +186,24 @@ func (t *tester) bench(ctx context.Context, prompts int, more ...string) (*resul
 	return r, json.Unmarshal(out, r)
 }
 
-// capacity measures the requests per second that the server completes.
+// capacity measures the requests per second that the server completes while requests queue.
 func (t *tester) capacity(ctx context.Context) (float64, error) {
-	r, err := t.bench(ctx, capacityPrompts)
-	if err == nil && r.Steady == nil {
-		err = errors.New("the load that measures the capacity has no steady part")
+	if t.roughly == 0 {
+		r, err := t.bench(ctx, capacityPrompts/2)
+		if err != nil {
+			return 0, err
+		}
+		t.roughly = r.Rate
+	}
+	r, err := t.bench(ctx, capacityPrompts, "--request-rate", strconv.FormatFloat(4*t.roughly, 'f', 2, 64))
+	if err == nil && (r.Pace == nil || r.Pace.Sustained == 0) {
+		err = fmt.Errorf("the load that measures the capacity is not an overload: %s", r.Verdict)
 	}
 	if err != nil {
 		return 0, err
 	}
-	return r.Steady.RequestRate, nil
+	t.roughly = r.Pace.Sustained
+	return t.roughly, nil
 }
 
 // load sends a load at a rate in times of the capacity.
