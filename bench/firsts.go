@@ -59,7 +59,7 @@ const (
 func firsts(ok []*Record, run *Run, t overlap) *Firsts {
 	var sent []*Record
 	for _, r := range ok {
-		if ns, known := r.TTFT(); known && ns >= 0 && !t.touches(r.Sent, r.First) {
+		if ns, known := r.TTFT(); known && ns >= 0 && !t.over(r.Sent, r.First) {
 			sent = append(sent, r)
 		}
 	}

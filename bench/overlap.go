@@ -70,14 +70,17 @@ func (r *Run) overlap() (t overlap) {
 	return t
 }
 
-// Overlaps reports whether a profiling window touched the latency that lasts from from to to. Both times count from the
+// Overlaps reports whether a profiling window touched any part of the period [from, to). Both times count from the
 // start of the run.
-func (r *Run) Overlaps(from, to int64) bool { return r.overlap().touches(from, to) }
+func (r *Run) Overlaps(from, to int64) bool { return r.overlap().over(from, to) }
 
-// slightly is the touched share from which a latency is touched. A window lengthens a latency by at most its touched part.
+// Touches reports whether profiling windows touched more than a slight part of a latency. They lengthened the latency by
+// at most the touched part.
+func (r *Run) Touches(from, to int64) bool { return r.overlap().touches(from, to) }
+
+// slightly is the touched share from which a latency counts as more than slightly touched.
 const slightly = 0.1
 
-// touches reports whether a latency was touched. It may be a single moment (from = to).
 func (t overlap) touches(from, to int64) bool {
 	return t.over(from, to) && float64(to-from-t.left(from, to)) >= slightly*float64(to-from)
 }
@@ -121,7 +124,7 @@ func (t overlap) request(r *Record) bool {
 	if from == Never {
 		from = r.Released
 	}
-	return t.touches(from, max(r.Done, from))
+	return t.over(from, max(r.Done, from))
 }
 
 // requests returns the number of touched requests.

@@ -70,8 +70,8 @@ type Tail struct {
 	// Below means that the recorded window contains no value at or above P99. Cases then holds only the slowest value
 	// in the window.
 	Below bool `json:"below"`
-	// Sent is the start, in the run's time, of the slowest value that no window touched: the send time for a TTFT, the
-	// preceding token for a gap. -1: windows touched all values. Touched means that windows touched all values of at
+	// Sent is the start, in the run's time, of the slowest value of which windows touched less than a tenth: the send time for a TTFT, the
+	// preceding token for a gap. -1: there is none. Touched means that windows touched more of all values of at
 	// least P99, so that arming or exporting the profiler may have caused them.
 	Sent    int64  `json:"sent_ns"`
 	Touched bool   `json:"touched"`
@@ -349,7 +349,7 @@ func (j *Joined) tail(all []slow) Tail {
 	p99 := metric.Quantile(ascending, 0.99)
 	t.P99, t.Sent = int64(p99), bench.Never
 	for i := range all {
-		if s := &all[i]; !j.run.Overlaps(s.from, s.to) {
+		if s := &all[i]; !j.run.Touches(s.from, s.to) {
 			t.Sent, t.Touched = s.from, float64(s.ns()) < p99
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/load"
@@ -17,12 +18,12 @@ import (
 
 const (
 	mostWindows = 8                // windows of a load; servers keep the files of each
-	longer      = 2.0              // how many times as long requests wait when the next window opens
+	longer      = 1.5              // how many times as long requests wait when the next window opens
 	longerLast  = 1.1              // the same, for the window of the last first tokens
 	lastShare   = 0.07             // share of the requests without a first token when that window opens
-	restShare   = 14               // minimum time between two windows, in times of the time that the earlier one touched
+	restShare   = 6                // minimum time between two windows, in times of the time that the earlier one touched
 	restLast    = 3                // the same, before the window of the last first tokens
-	leastRest   = time.Second      // minimum time between two windows
+	leastRest   = 3 * time.Second  // minimum time between two windows
 	leastWait   = time.Millisecond // shorter waits are never long
 	slowTenth   = 0.9              // quantile of TTFT from which a request is slow
 )
@@ -36,30 +37,22 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 	if !known || ctx.Err() != nil {
 		return false
 	}
-	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(0.99)), leastWait)
+	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(slowTenth)), leastWait)
 	s, err := torch.Prepare(ctx, w.p.Targets, w.p.Window, w.p.Options)
 	if err != nil {
 		log(fmt.Sprintf("No further window: %v", err))
 		return false
 	}
-	var waits time.Duration
+	var now moment
 	due := func(time.Duration) bool {
-		now := time.Now()
-		waits = w.waits(at.live.Oldest(), now)
-		rest, touched := now.Sub(to), to.Sub(from)
-		if rest < leastRest {
-			return false
-		}
-		if at.lastFirsts() {
-			w.last = float64(waits) >= longerLast*float64(w.level) && rest >= restLast*touched
-			return w.last
-		}
-		return len(w.past)+2 < mostWindows && float64(waits) >= longer*float64(w.level) && rest >= restShare*touched
+		looked := time.Now()
+		now = moment{waits: w.waits(at.live.Oldest(), looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1, last: at.lastFirsts()}
+		return now.due()
 	}
 	if !at.wait(ctx, due) {
 		return false
 	}
-	log(fmt.Sprintf("Requests wait %s for their first token, longer than before: another window opens, and the one with the slowest requests is kept", metric.Duration(int64(waits))))
+	log(fmt.Sprintf("Requests wait %s for their first token, longer than before: another window opens, and the one with the slowest requests is kept", metric.Duration(int64(now.waits))))
 	s.LoadRuns(loadWait)
 	before := w.session
 	before.Until(s)
@@ -69,8 +62,29 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		w.err, w.session, w.past = nil, before, w.past[:len(w.past)-1]
 		return false
 	}
-	w.level = max(w.level, waits)
+	w.level, w.last = max(w.level, now.waits), now.last
 	return true
+}
+
+// moment is the state of a load between two windows.
+type moment struct {
+	waits   time.Duration // how long the oldest request without a first token has waited
+	level   time.Duration // how long requests waited in the latest window
+	rest    time.Duration // time since the latest window
+	touched time.Duration // time that the latest window touched
+	windows int           // windows so far
+	last    bool          // only the last requests have no first token
+}
+
+// due reports whether another window opens.
+func (m moment) due() bool {
+	if m.rest < leastRest {
+		return false
+	}
+	if m.last {
+		return float64(m.waits) >= longerLast*float64(m.level) && m.rest >= restLast*m.touched
+	}
+	return m.windows+1 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= restShare*m.touched
 }
 
 // all returns the windows, the latest last.
@@ -99,32 +113,39 @@ func (l *level) lastFirsts() bool {
 // returns the first session.
 func (w *window) slowest(res *load.Result) *torch.Session {
 	all := w.all()
-	if res == nil || len(all) == 1 {
+	if res == nil {
 		return all[0]
 	}
+	var spans []bench.Span
+	for _, s := range all {
+		from, to, _ := s.Affected()
+		spans = append(spans, bench.Span{From: int64(from.Sub(res.Start)), To: int64(to.Sub(res.Start))})
+	}
+	return all[slowestIn(res.Records, spans)]
+}
+
+// slowestIn returns the index of the span in which most of the slow requests received their first token; 0: none did.
+func slowestIn(records []bench.Record, spans []bench.Span) (best int) {
 	var took []int64
-	for i := range res.Records {
-		if ns, ok := res.Records[i].TTFT(); ok {
+	for i := range records {
+		if ns, ok := records[i].TTFT(); ok {
 			took = append(took, ns)
 		}
 	}
 	slices.Sort(took)
-	from := metric.Quantile(took, slowTenth)
-	held := func(s *torch.Session) (n int) {
-		opened, closed, _ := s.Affected()
-		for i := range res.Records {
-			r := &res.Records[i]
-			first := res.Start.Add(time.Duration(r.First))
-			if ns, ok := r.TTFT(); ok && float64(ns) >= from && first.After(opened) && first.Before(closed) {
-				n++
+	from, n := metric.Quantile(took, slowTenth), make([]int, len(spans))
+	for i := range records {
+		r := &records[i]
+		ns, ok := r.TTFT()
+		for k, s := range spans {
+			if ok && float64(ns) >= from && s.From <= r.First && r.First <= s.To {
+				n[k]++
 			}
 		}
-		return n
 	}
-	best, most := all[0], 0
-	for _, s := range all {
-		if n := held(s); n > most {
-			best, most = s, n
+	for k := range n {
+		if n[k] > n[best] {
+			best = k
 		}
 	}
 	return best
