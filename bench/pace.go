@@ -41,7 +41,7 @@ const (
 	usualOverload  = 0.18 // the median request takes longer than the fastest ones by this share of the load
 	queuedOverload = 0.35 // this share of the load is in flight at one moment, beyond the usual number
 	slowAtPeak     = 1.5  // how many times as long requests take when most are in flight; otherwise they only came together
-	refusing       = 3    // how many times as long as the fastest ones the median request takes if requests are refused
+	refusing       = 3    // how many times as long as the fastest ones the last requests take if a full queue refuses requests
 	sendsPerReply  = 1.5  // minimum length of sending, in times of a reply
 )
 
@@ -128,17 +128,18 @@ func paceLess(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	}
 	crowded := len(crowd) > 0 && metric.Median(crowd) >= slowAtPeak*metric.Quantile(usual, 0.25)
 	exceeds := p.Offered >= (1+rateExcess)*p.Sustained
+	// A server that refuses requests may have a queue of limited length.
+	refusals := 20*refused > len(records)
+	full := refusals && exceeds && late-stopped >= refusing*metric.Quantile(usual, 0.01)
 	switch {
-	case 20*refused > len(records) && exceeds && metric.Quantile(usual, 0.5)-stopped >= refusing*metric.Quantile(usual, 0.01):
-		p.Verdict = Overload // a server that refuses requests has a queue of limited length
-	case 20*refused > len(records):
-		return nil // a limit of the rate
-	case waits >= usualOverload*sending, backlog >= queuedOverload*sending && crowded:
+	case waits >= usualOverload*sending, backlog >= queuedOverload*sending && crowded, full:
 		p.Verdict = Overload
 		// The server may have caught up later, so only the completions up to the peak count.
 		if done, _ := slices.BinarySearch(ended, peak+1); done > 1 {
 			p.Sustained = min(p.Sustained, float64(done-1)/float64(max(t.left(ended[0], peak), 1))*1e9)
 		}
+	case refusals:
+		return nil // a limit of the rate
 	case exceeds && p.Growth >= overGrowth:
 		p.Verdict = Overload
 	case exceeds && p.Growth >= limitGrowth:

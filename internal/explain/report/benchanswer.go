@@ -94,7 +94,7 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 		say("%s", causes)
 	}
 	switch {
-	case causes != "" && b.Requests.Causes.Held > 0:
+	case causes != "" && len(b.Requests.Causes.Causes) > 0:
 		next = append(next, causeRemedies(b.Requests.Causes)...)
 		do("the waits of each recorded request: stepscope analyze last")
 	case f != nil && f.Slow != nil && s.Health.Verdict != "invalid":

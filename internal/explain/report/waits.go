@@ -114,7 +114,7 @@ func SlowCauses(j *waits.Result) string {
 		covered = append(covered, metric.Duration(s.From)+" … "+metric.Duration(s.To))
 	}
 	where := fmt.Sprintf("the recorded part of the load (%s)", strings.Join(covered, ", "))
-	if c.Held == 0 {
+	if c.Held+c.Others == 0 {
 		text := fmt.Sprintf("What %s waited for on the server cannot be told: %s holds none of them", slowest, where)
 		if c.Overload.Key != "" {
 			text += ". Requests queue, because " + Words(c.Overload)
@@ -126,6 +126,9 @@ func SlowCauses(j *waits.Result) string {
 		if i == 0 || p.Share >= smallCause {
 			parts = append(parts, fmt.Sprintf("%s (%.0f %%) %s", metric.Duration(p.NS), 100*p.Share, Words(p.Title)))
 		}
+	}
+	if c.Held == 0 {
+		return fmt.Sprintf("%s holds none of %s. Of the %s that the %d slowest in it waited: %s", capital(where), slowest, metric.Duration(c.NS), c.Others, strings.Join(parts, "; "))
 	}
 	return fmt.Sprintf("Of the %s that %s waited: %s. These are the means of the %d of them in %s", metric.Duration(c.NS), slowest, strings.Join(parts, "; "), c.Held, where)
 }

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/bench"
@@ -12,11 +13,14 @@ import (
 // Causes divides the time that the slowest tenth of a run's requests waited for their first token by cause. In an open
 // loop the time counts from the time at which a request was due, otherwise from sending.
 type Causes struct {
-	Slowest int          `json:"requests"` // number of requests in the slowest tenth
-	Held    int          `json:"recorded"` // number of those whose first token a window holds; the causes are theirs
-	NS      int64        `json:"ns"`       // their mean time
-	Causes  []Cause      `json:"causes"`   // largest first; they add up to NS
-	Covered []bench.Span `json:"covered"`  // recorded parts of the load, in the run's time
+	Slowest int `json:"requests"` // number of requests in the slowest tenth
+	Held    int `json:"recorded"` // number of those whose first token a window holds
+	// Others is the number of recorded requests that waited longer than the median, if Held is 0. The causes are those of
+	// the Held requests or of these.
+	Others  int          `json:"others"`
+	NS      int64        `json:"ns"`      // their mean time
+	Causes  []Cause      `json:"causes"`  // largest first; they add up to NS
+	Covered []bench.Span `json:"covered"` // recorded parts of the load, in the run's time
 	// Overload describes a server that is over its capacity or at its limit, even if no window holds a slow request. It is
 	// empty if the server keeps up, or if this is not known.
 	Overload fact.Fact `json:"overload"`
@@ -79,20 +83,27 @@ func (j *Joined) causes() *Causes {
 	for i := range all {
 		took[i] = all[i].to - due(&all[i])
 	}
-	from := metric.Quantile(slices.Sorted(slices.Values(took)), slowTenth)
+	sorted := slices.Sorted(slices.Values(took))
+	from := metric.Quantile(sorted, slowTenth)
 	pace := bench.Summarize(j.records, j.run, bench.Options{}).Pace
 	b := &blame{j: j, pace: pace, hits: hitRate(j.records), ns: map[string]int64{}}
 	c := &Causes{Causes: []Cause{}, Covered: []bench.Span{}, Overload: overload(pace)}
-	for i := range all {
-		s := &all[i]
-		if float64(took[i]) < from {
-			continue
+	explain := func(from, to float64) (n, held int) {
+		for i := range all {
+			s := &all[i]
+			if float64(took[i]) < from || float64(took[i]) >= to {
+				continue
+			}
+			n++
+			if one, ok := j.explain(s); ok {
+				held++
+				b.add(s, &one.Wait, due(s))
+			}
 		}
-		c.Slowest++
-		if held, ok := j.explain(s); ok {
-			c.Held++
-			b.add(s, &held.Wait, due(s))
-		}
+		return n, held
+	}
+	if c.Slowest, c.Held = explain(from, math.Inf(1)); c.Held == 0 {
+		_, c.Others = explain(metric.Quantile(sorted, 0.5), from)
 	}
 	for _, l := range j.lanes {
 		for _, w := range l.windows {
@@ -101,7 +112,8 @@ func (j *Joined) causes() *Causes {
 	}
 	slices.SortFunc(c.Covered, func(a, b bench.Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	c.Covered = slices.Compact(c.Covered)
-	if c.Held == 0 {
+	n := int64(c.Held + c.Others)
+	if n == 0 {
 		return c
 	}
 	var total int64
@@ -110,11 +122,11 @@ func (j *Joined) causes() *Causes {
 	}
 	for kind, ns := range b.ns {
 		if ns > 0 {
-			c.Causes = append(c.Causes, Cause{Kind: kind, NS: ns / int64(c.Held), Share: metric.Share(ns, total), Title: b.title(kind)})
+			c.Causes = append(c.Causes, Cause{Kind: kind, NS: ns / n, Share: metric.Share(ns, total), Title: b.title(kind)})
 		}
 	}
 	slices.SortFunc(c.Causes, func(a, b Cause) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Kind, b.Kind)) })
-	c.NS = total / int64(c.Held)
+	c.NS = total / n
 	return c
 }
 

@@ -38,7 +38,6 @@ type window struct {
 	session *torch.Session   // the latest
 	past    []*torch.Session // windows that were recorded before it
 	level   time.Duration    // how long requests waited for first tokens in the latest window
-	last    bool             // the latest window is that of the last first tokens
 	unguard context.CancelFunc
 	guarded chan struct{} // closed when the goroutine that guards the session has ended
 	armed   bool

@@ -13,16 +13,16 @@ import (
 )
 
 // The slow requests of a load seldom lie where the load becomes steady. After the first window, further windows
-// therefore open when requests wait longer for a first token than before, and once more for the last first tokens, which
-// are the slowest of an overloaded server. Only the window with the slowest requests is collected.
+// therefore open when requests wait longer for a first token than before, also for the last first tokens, which are the
+// slowest of an overloaded server. Only the window with the slowest requests is collected.
 
 const (
 	mostWindows = 8                // windows of a load; servers keep the files of each
 	longer      = 1.5              // how many times as long requests wait when the next window opens
-	longerLast  = 1.1              // the same, for the window of the last first tokens
-	lastShare   = 0.07             // share of the requests without a first token when that window opens
+	longerLast  = 1.02             // the same, for windows of the last first tokens
+	lastShare   = 0.07             // share of the requests without a first token when these windows open
 	restShare   = 6                // minimum time between two windows, in times of the time that the earlier one touched
-	restLast    = 3                // the same, before the window of the last first tokens
+	restLast    = 3                // the same, before windows of the last first tokens
 	leastRest   = 3 * time.Second  // minimum time between two windows
 	leastWait   = time.Millisecond // shorter waits are never long
 	slowTenth   = 0.9              // quantile of TTFT from which a request is slow
@@ -30,7 +30,7 @@ const (
 
 // again waits until another window is due, opens it and reports whether it is open.
 func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
-	if !w.p.FitSteps || w.p.At != nil || w.p.After != nil || w.p.Window.StartStep > 0 || w.last || len(w.past)+1 >= mostWindows {
+	if !w.p.FitSteps || w.p.At != nil || w.p.After != nil || w.p.Window.StartStep > 0 || len(w.past)+1 >= mostWindows {
 		return false
 	}
 	from, to, known := w.session.Affected()
@@ -62,7 +62,7 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		w.err, w.session, w.past = nil, before, w.past[:len(w.past)-1]
 		return false
 	}
-	w.level, w.last = max(w.level, now.waits), now.last
+	w.level = max(w.level, now.waits)
 	return true
 }
 
@@ -84,7 +84,7 @@ func (m moment) due() bool {
 	if m.last {
 		return float64(m.waits) >= longerLast*float64(m.level) && m.rest >= restLast*m.touched
 	}
-	return m.windows+1 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= restShare*m.touched
+	return m.windows+2 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= restShare*m.touched
 }
 
 // all returns the windows, the latest last.
@@ -109,8 +109,7 @@ func (l *level) lastFirsts() bool {
 	return left > 0 && float64(left) <= max(lastShare*float64(l.rounds), 2)
 }
 
-// slowest returns the session in which most of the slow requests received their first token. If no request did, it
-// returns the first session.
+// slowest returns the session in which most of the slow requests received their first token.
 func (w *window) slowest(res *load.Result) *torch.Session {
 	all := w.all()
 	if res == nil {
@@ -124,7 +123,8 @@ func (w *window) slowest(res *load.Result) *torch.Session {
 	return all[slowestIn(res.Records, spans)]
 }
 
-// slowestIn returns the index of the span in which most of the slow requests received their first token; 0: none did.
+// slowestIn returns the index of the span in which most of the slow requests received their first token. If none did, it
+// returns the span with the slowest first token.
 func slowestIn(records []bench.Record, spans []bench.Span) (best int) {
 	var took []int64
 	for i := range records {
@@ -133,18 +133,22 @@ func slowestIn(records []bench.Record, spans []bench.Span) (best int) {
 		}
 	}
 	slices.Sort(took)
-	from, n := metric.Quantile(took, slowTenth), make([]int, len(spans))
+	from := metric.Quantile(took, slowTenth)
+	n, ns := make([]int, len(spans)), make([]int64, len(spans)) // slow requests, and the slowest TTFT
 	for i := range records {
 		r := &records[i]
-		ns, ok := r.TTFT()
+		took, ok := r.TTFT()
 		for k, s := range spans {
-			if ok && float64(ns) >= from && s.From <= r.First && r.First <= s.To {
+			if !ok || r.First < s.From || r.First > s.To {
+				continue
+			}
+			if ns[k] = max(ns[k], took); float64(took) >= from {
 				n[k]++
 			}
 		}
 	}
 	for k := range n {
-		if n[k] > n[best] {
+		if n[k] > n[best] || n[k] == n[best] && ns[k] > ns[best] {
 			best = k
 		}
 	}
