@@ -36,8 +36,7 @@ func BenchJSON(w io.Writer, b *Bench) error {
 		*bench.Summary
 		Repeats []bench.Estimate `json:"repeats,omitempty"`
 		GPUs    []string         `json:"gpus,omitempty"`
-		// Requests is as in the JSON of analyze.
-		Requests *waits.Result `json:"requests,omitempty"`
+		Waits   *waits.Result    `json:"waits,omitempty"` // requests in the JSON of analyze
 	}{verdict, next, b.Summary, b.Repeats, b.GPUs, Plain(b.Requests)}, false)
 }
 

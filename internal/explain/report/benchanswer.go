@@ -207,7 +207,7 @@ func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	case len(with) > 0:
 		text += ", " + strings.Join(with, " and ")
 	case f.EventOf >= early:
-		text += "; why cannot be told without a recording, since their prompts were no longer and no more requests waited than usual"
+		text += "; their records do not show why: their prompts were no longer and no more requests waited than usual"
 	}
 	if f.EventOf < early {
 		text += fmt.Sprintf("; their first token came after %s (median), but had no text until later decode steps", metric.Duration(f.Event))

@@ -52,10 +52,10 @@ type tester struct {
 
 // result is the part of the JSON of bench serving that is judged.
 type result struct {
-	Verdict  string      `json:"verdict"`
-	Pace     *bench.Pace `json:"pace"`
-	Rate     float64     `json:"requests_per_s"`
-	Requests *struct {
+	Verdict string      `json:"verdict"`
+	Pace    *bench.Pace `json:"pace"`
+	Rate    float64     `json:"requests_per_s"`
+	Waits   *struct {
 		Causes *struct {
 			Recorded int `json:"recorded"`
 			Causes   []struct {
@@ -63,7 +63,7 @@ type result struct {
 				Share float64 `json:"share"`
 			} `json:"causes"`
 		} `json:"causes"`
-	} `json:"requests"`
+	} `json:"waits"`
 }
 
 func run(ctx context.Context) (wrong int, err error) {
@@ -223,8 +223,8 @@ func (t *tester) why(ctx context.Context, seconds float64) (ok bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if r.Requests != nil && r.Requests.Causes != nil && r.Requests.Causes.Recorded > 0 {
-		c := r.Requests.Causes.Causes[0]
+	if r.Waits != nil && r.Waits.Causes != nil && r.Waits.Causes.Recorded > 0 {
+		c := r.Waits.Causes.Causes[0]
 		ok = c.Kind == "overload" && c.Share >= 0.5
 	}
 	t.say(ok, what, r)
