@@ -97,7 +97,7 @@ func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 func (c *benchServingCmd) Help() string {
 	return `Flags, defaults, table and JSON keys are those of SGLang's bench_serving.
 
-With --profile, a window opens when the load is steady; it spans about one request unless --profile-num-steps is given. By default, more open when requests wait longer; the one with the slowest requests is kept and explained. The figures exclude the requests that it affected, from arming to the end of the export; those of the whole run are shown beside them. If too few requests remain, there are no figures: send more prompts.
+With --profile, windows of about one request open when the load is steady and when requests wait longer; that of the slowest requests is kept. The figures exclude the requests that it affected, from arming to the end of the export; those of the whole run are shown beside them. If too few requests remain, there are no figures: send more prompts.
 
 Examples:
   stepscope bench serving --dataset-name random --num-prompts 100 --random-input 512 --random-output 128
