@@ -105,9 +105,9 @@ func SlowCauses(j *waits.Result) string {
 		return ""
 	}
 	c := j.Causes
-	slowest := fmt.Sprintf("the %d slowest first tokens", c.Slowest)
+	slowest, none := fmt.Sprintf("the %d slowest first tokens", c.Slowest), "holds none of them"
 	if c.Slowest == 1 {
-		slowest = "the slowest first token"
+		slowest, none = "the slowest first token", "does not hold it"
 	}
 	var covered []string
 	for _, s := range c.Covered {
@@ -115,7 +115,7 @@ func SlowCauses(j *waits.Result) string {
 	}
 	where := fmt.Sprintf("the recorded part of the load (%s)", strings.Join(covered, ", "))
 	if c.Held+c.Others == 0 {
-		text := fmt.Sprintf("What %s waited for on the server cannot be told: %s holds none of them", slowest, where)
+		text := fmt.Sprintf("What %s waited for on the server cannot be told: %s %s", slowest, where, none)
 		if c.Overload.Key != "" {
 			text += ". Requests queue, because " + Words(c.Overload)
 		}
@@ -128,7 +128,7 @@ func SlowCauses(j *waits.Result) string {
 		}
 	}
 	if c.Held == 0 {
-		return fmt.Sprintf("%s holds none of %s. Of the %s that the %d slowest in it waited: %s", capital(where), slowest, metric.Duration(c.NS), c.Others, strings.Join(parts, "; "))
+		return fmt.Sprintf("%s: %s %s. The slowest in it (%d) waited %s: %s", capital(slowest), where, none, c.Others, metric.Duration(c.NS), strings.Join(parts, "; "))
 	}
 	return fmt.Sprintf("Of the %s that %s waited: %s. These are the means of the %d of them in %s", metric.Duration(c.NS), slowest, strings.Join(parts, "; "), c.Held, where)
 }
