@@ -74,6 +74,17 @@ func (r *Run) overlap() (t overlap) {
 // start of the run.
 func (r *Run) Overlaps(from, to int64) bool { return r.overlap().over(from, to) }
 
+// Touches reports whether profiling windows touched more than a slight part of a latency. They lengthened the latency by
+// at most the touched part.
+func (r *Run) Touches(from, to int64) bool { return r.overlap().touches(from, to) }
+
+// slightly is the touched share from which a latency counts as more than slightly touched.
+const slightly = 0.1
+
+func (t overlap) touches(from, to int64) bool {
+	return t.over(from, to) && float64(to-from-t.left(from, to)) >= slightly*float64(to-from)
+}
+
 // over reports whether any part of the span was touched. The span may be a single moment (from = to).
 func (t overlap) over(from, to int64) bool {
 	return slices.ContainsFunc(t, func(s Span) bool { return from < s.To && to > s.From })

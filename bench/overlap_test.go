@@ -81,7 +81,7 @@ func TestTooLittleLeft(t *testing.T) {
 	}{
 		{Span{1900 * ms, 5990 * ms}, nil},
 		// 51 % of the time is left, five times to first token, and four whole requests.
-		{Span{400 * ms, 5050 * ms}, []string{Good, "e2e"}},
+		{Span{400 * ms, 5130 * ms}, []string{Good, "e2e"}},
 		{Span{450 * ms, 9400 * ms}, []string{Rates, "e2e", "ttft", "tpot", "itl"}},
 	} {
 		records, run := profiledLoad(tt.window)
@@ -158,7 +158,7 @@ func TestWindowLine(t *testing.T) {
 // TestGoodputLine: if too little is left of goodput alone, its keys are null in the headline and have values in the
 // whole run.
 func TestGoodputLine(t *testing.T) {
-	records, run := profiledLoad(Span{400 * ms, 5050 * ms})
+	records, run := profiledLoad(Span{400 * ms, 5130 * ms})
 	s := Summarize(records, run, Options{SLO: SLO{{"e2e", 600 * ms}}})
 	var out bytes.Buffer
 	if err := WriteJSONL(&out, s, run, records, LineOptions{}); err != nil {
@@ -265,7 +265,7 @@ func TestCompareWindowElsewhere(t *testing.T) {
 			t.Error(n)
 		}
 	}
-	c = Compare(load(Span{}), load(Span{400 * ms, 5050 * ms}), CompareOptions{SLO: SLO{{"e2e", 600 * ms}}})
+	c = Compare(load(Span{}), load(Span{400 * ms, 5130 * ms}), CompareOptions{SLO: SLO{{"e2e", 600 * ms}}})
 	if want := "B, run 1: without its window, less than half was left of goodput, e2e"; !slices.Contains(c.Notes, want) {
 		t.Errorf("%q, want %s", c.Notes, want)
 	}

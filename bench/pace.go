@@ -41,20 +41,39 @@ const (
 	usualOverload  = 0.18 // the median request takes longer than the fastest ones by this share of the load
 	queuedOverload = 0.35 // this share of the load is in flight at one moment, beyond the usual number
 	slowAtPeak     = 1.5  // how many times as long requests take when most are in flight; otherwise they only came together
+	refusing       = 3    // how many times as long as the fastest ones the last requests take if a full queue refuses requests
 	sendsPerReply  = 1.5  // minimum length of sending, in times of a reply
 )
 
 // pace returns nil if the load has no rate of its own, if it is too small or too short for a verdict, if more than a
-// twentieth of its requests failed, or if E2E depends on unknown times of tokens. Requests that were ended with the load
-// count as in flight until then; how long they would have taken is not known.
+// twentieth of its requests failed other than by refusal (429, 503), or if E2E depends on unknown times of tokens. Requests that were ended with the load
+// count as in flight until then; how long they would have taken is not known. If a profiling window touched the load,
+// pace also assumes that the server did no work in the touched time, and returns nil if that could explain the verdict.
 func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
+	p := paceLess(records, ok, run, nil)
+	if p == nil || len(t) == 0 || p.Verdict == KeepsUp {
+		return p
+	}
+	less := paceLess(records, ok, run, t)
+	if less == nil || less.Verdict != p.Verdict {
+		return nil
+	}
+	return less
+}
+
+// paceLess is pace with the assumption that the server was stopped during t.
+func paceLess(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	due := slices.Clone(ok)
+	refused := 0
 	for i := range records {
-		if records[i].Failure == Interrupted {
+		switch records[i].Failure {
+		case Interrupted:
 			due = append(due, &records[i])
+		case "http_429", "http_503":
+			refused++
 		}
 	}
-	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*len(due) < 19*len(records) || slices.ContainsFunc(due, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
+	if run.Rate <= 0 && !run.Traced || len(ok) < fewestFirsts || 20*(len(due)+refused) < 19*len(records) || slices.ContainsFunc(due, func(r *Record) bool { return r.Turn > 0 || r.Scheduled < 0 }) {
 		return nil
 	}
 	ok = slices.Clone(ok)
@@ -71,12 +90,13 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 		early = min(early, metric.Median(took[i:i+part]))
 	}
 	late := metric.Median(took[m-part:])
+	stopped := float64(due[n-1].Done - due[0].Scheduled - t.left(due[0].Scheduled, due[n-1].Done)) // most that t adds to a wait
 	if sending <= 0 || sending < sendsPerReply*early {
 		return nil
 	}
-	p := &Pace{Verdict: KeepsUp, Offered: run.Rate, Growth: (late - early) / sending}
+	p := &Pace{Verdict: KeepsUp, Offered: run.Rate, Growth: (late - early - stopped) / sending}
 	if run.Rate <= 0 {
-		p.Offered = float64(m-1) / sending * 1e9
+		p.Offered = float64(m-1+refused) / sending * 1e9
 	}
 	ended := make([]int64, m)
 	for i, r := range ok {
@@ -96,10 +116,10 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	}
 	// The first and the last completions depend on how the server fills and drains.
 	from, to := 15*m/100, 90*m/100-1
-	p.Sustained = float64(to-from) / float64(max(ended[to]-ended[from], 1)) * 1e9
+	p.Sustained = float64(to-from) / float64(max(t.left(ended[from], ended[to]), 1)) * 1e9
 	usual := slices.Sorted(slices.Values(took))
-	waits := metric.Quantile(usual, 0.5) - metric.Quantile(usual, 0.05)
-	backlog := float64(p.Most)*sending/float64(m-1) - metric.Quantile(usual, 0.25)
+	waits := metric.Quantile(usual, 0.5) - metric.Quantile(usual, 0.05) - stopped
+	backlog := float64(p.Most)*sending/float64(m-1) - metric.Quantile(usual, 0.25) - stopped
 	var crowd []float64 // times of the requests in flight at the peak
 	for i, r := range ok {
 		if r.Scheduled <= peak && r.Done > peak {
@@ -108,22 +128,24 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	}
 	crowded := len(crowd) > 0 && metric.Median(crowd) >= slowAtPeak*metric.Quantile(usual, 0.25)
 	exceeds := p.Offered >= (1+rateExcess)*p.Sustained
+	// A server that refuses requests may have a queue of limited length.
+	refusals := 20*refused > len(records)
+	full := refusals && exceeds && late-stopped >= refusing*metric.Quantile(usual, 0.01)
 	switch {
-	case waits >= usualOverload*sending, backlog >= queuedOverload*sending && crowded:
+	case waits >= usualOverload*sending, backlog >= queuedOverload*sending && crowded, full:
 		p.Verdict = Overload
 		// The server may have caught up later, so only the completions up to the peak count.
 		if done, _ := slices.BinarySearch(ended, peak+1); done > 1 {
-			p.Sustained = min(p.Sustained, float64(done-1)/float64(max(peak-ended[0], 1))*1e9)
+			p.Sustained = min(p.Sustained, float64(done-1)/float64(max(t.left(ended[0], peak), 1))*1e9)
 		}
+	case refusals:
+		return nil // a limit of the rate
 	case exceeds && p.Growth >= overGrowth:
 		p.Verdict = Overload
 	case exceeds && p.Growth >= limitGrowth:
 		p.Verdict = AtLimit
 	default:
 		p.Sustained = 0
-	}
-	if len(t) > 0 && p.Verdict != KeepsUp {
-		return nil // the queue may be due to the profiler
 	}
 	if p.Verdict != KeepsUp && waitsInClient(ok, took, part) {
 		p.Verdict = ClientLimit

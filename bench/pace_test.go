@@ -159,6 +159,41 @@ func TestPaceOfRecorded(t *testing.T) {
 	}
 }
 
+// TestPaceTouched: windows do not hide an overload, and a queue that they may have caused shows none.
+func TestPaceTouched(t *testing.T) {
+	v := server{0.012, 0.0002, 8e-6, 64, 50, 512}
+	const second = int64(1e9)
+	for _, c := range []struct {
+		times   float64 // of the capacity
+		windows []Span
+		want    string
+	}{
+		{0.7, []Span{{second, 2 * second}}, KeepsUp},
+		{2, []Span{{second, second * 3 / 2}, {8 * second, second * 17 / 2}, {20 * second, second * 41 / 2}}, Overload},
+		{1.15, []Span{{second, 12 * second}}, ""},
+	} {
+		r := rand.New(rand.NewPCG(1, 2))
+		rate := c.times * v.capacity()
+		at := make([]float64, int(rate*20))
+		for k := 1; k < len(at); k++ {
+			at[k] = at[k-1] + 1/rate
+		}
+		records := v.serve(at, r)
+		var ok []*Record
+		for k := range records {
+			ok = append(ok, &records[k])
+		}
+		got := ""
+		run := &Run{Rate: rate, Profiled: c.windows}
+		if p := pace(records, ok, run, run.overlap()); p != nil {
+			got = p.Verdict
+		}
+		if got != c.want {
+			t.Errorf("%v times the capacity, windows %v: got %q, want %q", c.times, c.windows, got, c.want)
+		}
+	}
+}
+
 // TestPaceCauses: queues that are not the server's, and times that are not known.
 func TestPaceCauses(t *testing.T) {
 	const second = int64(1e9)
@@ -172,6 +207,12 @@ func TestPaceCauses(t *testing.T) {
 		return records
 	}
 	same := func(int) int { return 20 }
+	refused := func(records []Record, from int, why Failure) []Record { // every other request
+		for i := from; i < len(records); i += 2 {
+			records[i].Failure, records[i].Done = why, records[i].Sent
+		}
+		return records
+	}
 	ended := func(records []Record, at int64) []Record {
 		for i := range records {
 			if r := &records[i]; r.Done > at {
@@ -226,6 +267,18 @@ func TestPaceCauses(t *testing.T) {
 			due, done := int64(i)*second/20, 6*second+int64(i)*second/10 // the server completes 10/s
 			return due, max(due, done-256*second/10), done
 		}, same), Overload},
+		{"twice the capacity, and a queue of at most 50", Run{Rate: 20}, refused(load(1200, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 20
+			return due, due, due + second + min(int64(i)*second/20, 5*second)
+		}, same), 200, "http_503"), Overload},
+		{"a limit of the rate", Run{Rate: 20}, refused(load(1200, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 20
+			return due, due, due + second
+		}, same), 0, "http_429"), ""},
+		{"twice the capacity, but other failures", Run{Rate: 20}, refused(load(1200, func(i int) (int64, int64, int64) {
+			due := int64(i) * second / 20
+			return due, due, due + second + min(int64(i)*second/20, 5*second)
+		}, same), 200, "http_500"), ""},
 	} {
 		var ok []*Record
 		for i := range c.records {

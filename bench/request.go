@@ -45,13 +45,14 @@ func (r *Record) TPOT() (float64, bool) {
 type value struct {
 	of       func(*Record) (float64, bool)
 	to, from func(*Record) int64
+	strict   bool // the latency is a small part of the time between the moments, so no part of that may be touched
 }
 
 func between(to, from func(*Record) int64) value {
 	return value{func(r *Record) (float64, bool) {
 		ns, ok := since(to(r), from(r))
 		return float64(ns), ok
-	}, to, from}
+	}, to, from, false}
 }
 
 // first restricts a latency that ends with the first token to requests whose first token was seen.
@@ -64,15 +65,27 @@ func (v value) first() value {
 	return v
 }
 
-// values returns the latency of each untouched request that has one, in the order of the requests.
+// values returns the latency of each untouched request that has one, in the order of the requests. If these are fewer than
+// half, slightly touched latencies count as well.
 func (v value) values(records []*Record, t overlap) []float64 {
-	out := make([]float64, 0, len(records))
+	untouched, slightly, all := make([]float64, 0, len(records)), []float64(nil), 0
 	for _, r := range records {
-		if x, ok := v.of(r); ok && !t.over(v.from(r), v.to(r)) {
-			out = append(out, x)
+		x, ok := v.of(r)
+		if !ok {
+			continue
+		}
+		all++
+		if !t.over(v.from(r), v.to(r)) {
+			untouched = append(untouched, x)
+		}
+		if len(t) > 0 && !t.touches(v.from(r), v.to(r)) {
+			slightly = append(slightly, x)
 		}
 	}
-	return out
+	if enough(len(untouched), all) || v.strict {
+		return untouched
+	}
+	return slightly
 }
 
 func scheduled(r *Record) int64 { return r.Scheduled }
@@ -85,7 +98,7 @@ func done(r *Record) int64      { return r.Done }
 
 var (
 	ttft          = between(firstText, sent).first()
-	tpot          = value{(*Record).TPOT, lastText, firstText}
+	tpot          = value{(*Record).TPOT, lastText, firstText, false}
 	ttftScheduled = between(firstText, scheduled).first()
 	ttftVisible   = between(visible, sent).first()
 	e2e           = between(done, sent)
@@ -100,7 +113,7 @@ var (
 var longestGap = value{func(r *Record) (float64, bool) {
 	ns, ok := r.LongestGap()
 	return float64(ns), ok
-}, lastText, firstText}
+}, lastText, firstText, true}
 
 // LongestGap is the longest time between two events with text, if the tokens were seen one by one.
 func (r *Record) LongestGap() (int64, bool) {

@@ -173,7 +173,7 @@ var arrows = []struct {
 		"internal/tracefile/set",
 	}},
 	{"internal/measure/system", []string{
-		"internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric",
+		"bench", "internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric",
 		"internal/base/private", "internal/base/progress", "internal/capture/gpus", "internal/capture/nsys",
 		"internal/capture/torch", "internal/explain", "internal/explain/kernel", "internal/explain/report",
 		"internal/explain/result", "internal/explain/waits", "internal/explain/window",

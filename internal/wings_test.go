@@ -72,14 +72,14 @@ const (
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
 	"base":      {8770, 25, 8},
-	"bench":     {4400, 1, 0},
+	"bench":     {4480, 1, 0},
 	"capture":   {9450, 5, 3},
 	"cli":       {10950, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
 	"explain":   {36400, 23, 69},
 	"job":       {6220, 4, 4},
-	"measure":   {12980, 8, 10},
+	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2800, 1, 0},
 	"testing":   {3700, 12, 0},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 115_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
+	mostCore      = 116_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
 	mostReference = 32_000
 )
 

@@ -97,7 +97,7 @@ func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 func (c *benchServingCmd) Help() string {
 	return `Flags, defaults, table and JSON keys are those of SGLang's bench_serving.
 
-With --profile, a window opens when the load is steady; it spans about one request unless --profile-num-steps is given. The figures exclude the requests that it affected, from arming to the end of the export; those of the whole run are shown beside them. If too few requests remain, there are no figures: send more prompts.
+With --profile, windows of about one request open when the load is steady and when requests wait longer; that of the slowest requests is kept. The figures exclude the requests that it affected, from arming to the end of the export; those of the whole run are shown beside them. If too few requests remain, there are no figures: send more prompts.
 
 Examples:
   stepscope bench serving --dataset-name random --num-prompts 100 --random-input 512 --random-output 128
@@ -433,7 +433,7 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 // has a page, explained also writes the pages to which the benchmark's page links. These pages are in the same
 // directory.
 func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment.Outcome, b *report.Bench) {
-	if out.Capture == nil || out.Capture.Result == nil || c.JSON && c.HTML == "" {
+	if out.Capture == nil || out.Capture.Result == nil {
 		return
 	}
 	explanation := system.Options{Say: e.Console, Out: e.stdout, Show: e.tables(), Read: reading}
@@ -444,12 +444,16 @@ func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment
 	if c.JSON {
 		explanation.Out = io.Discard
 	}
-	found, err := explanation.Captured(ctx, out.Capture.Result, false)
+	var load []bench.Measured
+	for _, m := range out.Runs {
+		load = append(load, bench.Measured{Run: m.Run, Records: m.Records})
+	}
+	found, err := explanation.Captured(ctx, out.Capture.Result, false, load...)
 	if err != nil && ctx.Err() == nil {
 		e.Lack("%s: %v", out.Capture.Servers[0].URL, err)
 	}
 	if found != nil {
-		b.Captures = found.Pages
+		b.Captures, b.Requests = found.Pages, found.Requests
 	}
 }
 

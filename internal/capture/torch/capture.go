@@ -141,6 +141,9 @@ type Session struct {
 	o       Options
 	members []*member
 	down    []downServer // workers behind a router that are left out
+	// endPrefills and prefillsFor are set by EndPrefills. Without it, the windows of prefill servers end after their steps.
+	endPrefills bool
+	prefillsFor time.Duration
 }
 
 // Dir returns the directory of the window on the first server.
@@ -164,7 +167,8 @@ type member struct {
 	// before holds the files that were in the directory before the window, because vLLM has one directory for all
 	// windows.
 	before    map[string]bool
-	steps     float64 // vLLM's count of steps at the start
+	until     map[string]bool // files that were there after the window; nil: all
+	steps     float64         // vLLM's count of steps at the start
 	hasSteps  bool
 	forwards  float64          // count of forward steps before the window; below 0: not counted
 	mayRecord bool             // a window was started and is not known to have ended
@@ -177,6 +181,7 @@ type member struct {
 	rest      func()           // ends the tiny requests; nil: none are sent
 	notes     []string         // notes from the time before waiting for files
 	idled     bool             // no step ran before waiting for files
+	cut       string           // why the window of a prefill server was ended before it had all steps
 	mu        sync.Mutex
 }
 

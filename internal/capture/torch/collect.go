@@ -58,10 +58,10 @@ type ServerResult struct {
 	err  error
 }
 
-// Incomplete reports whether anything is missing, broken, or without steps.
+// Incomplete reports whether anything is missing, broken, or without enough steps.
 func (r *Result) Incomplete() bool {
 	return slices.ContainsFunc(r.Servers, func(s ServerResult) bool {
-		return s.Problem != "" || s.Idle || len(s.Missing) > 0 || len(s.Broken) > 0
+		return s.Problem != "" || s.Idle || s.Steps != nil && s.Steps.Few || len(s.Missing) > 0 || len(s.Broken) > 0
 	})
 }
 

@@ -32,6 +32,16 @@ func (s *Session) SetSteps(n int) {
 	}
 }
 
+// Until declares that the files that appear after next was prepared do not belong to the window. All windows of a vLLM
+// server share a directory. Call it when the window has been written.
+func (s *Session) Until(next *Session) {
+	for i, m := range s.members {
+		if i < len(next.members) && next.members[i].URL == m.URL {
+			m.until = next.members[i].before
+		}
+	}
+}
+
 // Guard monitors the windows for a caller that does other work before it calls Collect. If the server does not accept a
 // number of steps (vLLM), Guard closes the window when that number is reached. Guard also closes the windows of idle
 // servers. It detects when windows that close by themselves have been written, and samples the queues of prefill and
@@ -45,6 +55,9 @@ func (s *Session) Guard(ctx context.Context) {
 			wg.Go(func() { m.guard(ctx) })
 		default:
 			wg.Go(func() { m.guardFiles(ctx) })
+		}
+		if s.endPrefills && m.Role == api.Prefill {
+			wg.Go(func() { m.guardPrefill(ctx, s) })
 		}
 		if !m.o.LoadFollows {
 			wg.Go(func() { m.guardIdle(ctx) })

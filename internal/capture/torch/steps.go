@@ -23,6 +23,8 @@ type Steps struct {
 	Fewest *int   `json:"recorded,omitempty"`
 	Most   *int   `json:"recorded_most,omitempty"`
 	Why    string `json:"why,omitempty"` // reason for a difference, if known
+	// Few means that a prefill server recorded too few steps to say anything about prefill.
+	Few bool `json:"too_few,omitempty"`
 }
 
 // Before its pull request 30215 of July 2026, SGLang counted the current step of a window that begins at once. It
@@ -131,6 +133,9 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 			}
 		}
 	}
+	if s.Few = s.few(m); m.cut != "" {
+		s.Why = m.cut
+	}
 	if !m.profile().Ends && s.Why == "" {
 		s.Why = string(m.kind) + "'s profiler does not count steps, so it was stopped once the server's count had reached the number"
 	}
@@ -179,6 +184,9 @@ func (s *Steps) line() string {
 	}
 	if s.Why != "" {
 		text += ": " + s.Why
+	}
+	if s.Few {
+		text += "; these are too few to judge prefill: send more load, or record it until it ends (bench serving --profile-unbounded)"
 	}
 	return text
 }

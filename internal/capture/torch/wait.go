@@ -227,7 +227,7 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 	}
 	w.failed = 0
 	for _, f := range files {
-		if w.m.before[f.Name] || !wanted(f.Name) {
+		if w.m.before[f.Name] || w.m.until != nil && !w.m.until[f.Name] || !wanted(f.Name) {
 			continue
 		}
 		s := w.seen[f.Name]

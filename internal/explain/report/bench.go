@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
 // Bench is the content of the report on a benchmark run.
@@ -22,7 +23,8 @@ type Bench struct {
 	Cache   bool // --cache-report was given
 	// Captures are the pages that explain the window recorded during the run.
 	Captures []Page
-	GPUs     []string // sentences about the GPUs during the load
+	Requests *waits.Result // causes of slow requests; nil: not known
+	GPUs     []string      // sentences about the GPUs during the load
 }
 
 // BenchJSON writes the summary as docs/formats/bench.md specifies it.
@@ -34,7 +36,8 @@ func BenchJSON(w io.Writer, b *Bench) error {
 		*bench.Summary
 		Repeats []bench.Estimate `json:"repeats,omitempty"`
 		GPUs    []string         `json:"gpus,omitempty"`
-	}{verdict, next, b.Summary, b.Repeats, b.GPUs}, false)
+		Waits   *waits.Result    `json:"waits,omitempty"` // requests in the JSON of analyze
+	}{verdict, next, b.Summary, b.Repeats, b.GPUs, Plain(b.Requests)}, false)
 }
 
 // BenchText writes the verdict, then the rows that SGLang's bench_serving prints, and then the figures that

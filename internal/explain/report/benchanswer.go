@@ -89,9 +89,17 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 			say("whether requests meet %s ms was not measured in %s of %s", g.SLO, metric.Count(g.Unmeasured), metric.Count(g.Judged+g.Unmeasured))
 		}
 	}
-	if f != nil && f.Slow != nil && s.Health.Verdict != "invalid" {
+	causes := SlowCauses(b.Requests)
+	if causes != "" {
+		say("%s", causes)
+	}
+	switch {
+	case causes != "" && len(b.Requests.Causes.Causes) > 0:
+		next = append(next, causeRemedies(b.Requests.Causes)...)
+		do("the waits of each recorded request: stepscope analyze last")
+	case f != nil && f.Slow != nil && s.Health.Verdict != "invalid":
 		say("%s", slowFirsts(b, f.Slow))
-		do("record them to see what they waited for: the same command with %s, then stepscope analyze last", record(b))
+		do("record them to see what they waited for: the same command with %s", record(b))
 	}
 	if pace != nil && pace.Verdict != bench.KeepsUp || f != nil && f.Slow != nil {
 		do("stepscope guide ttft")
@@ -199,7 +207,7 @@ func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
 	case len(with) > 0:
 		text += ", " + strings.Join(with, " and ")
 	case f.EventOf >= early:
-		text += ", with prompts and a queue like the others'"
+		text += "; their records do not show why: their prompts were no longer and no more requests waited than usual"
 	}
 	if f.EventOf < early {
 		text += fmt.Sprintf("; their first token came after %s (median), but had no text until later decode steps", metric.Duration(f.Event))
@@ -222,14 +230,12 @@ func standing(f *bench.SlowFirsts) (with []string) {
 // are large, and the server takes long to write them.
 const wholeSteps = 1000
 
-// recordWhole returns the flags of a window that covers a whole load of the given number of forward steps.
-func recordWhole(steps int) string {
-	return fmt.Sprintf("--profile --profile-at 0s --profile-num-steps %d", max(steps, fewestSteps))
-}
+// recordWhole are the flags of a window that covers a whole load.
+const recordWhole = "--profile --profile-unbounded"
 
 // record returns the flags of a window that contains the request with the slowest first token. A short load is recorded
-// as a whole, since another request may be the slowest in the next run. In a longer load, the window covers at most
-// mostSteps steps around that request.
+// as a whole, since another request may be the slowest in the next run. In a longer load, the windows open when requests
+// wait longer than before; if that has failed, the window covers at most mostSteps steps around that request.
 func record(b *Bench) string {
 	s, f := b.Summary, b.Summary.Firsts.Slow
 	steps := func(ns int64) int { // number of steps in a duration
@@ -238,11 +244,11 @@ func record(b *Bench) string {
 		}
 		return int(math.Ceil(float64(ns) / s.ITL.Median))
 	}
-	window := "--profile " + profileAt(f.At)
+	window := "--profile"
 	if whole := steps(b.Run.Duration); whole > 0 && whole <= wholeSteps {
-		window = recordWhole(whole)
-	} else if n := steps(f.TTFT + armLead); n > 0 {
-		window += fmt.Sprintf(" --profile-num-steps %d", min(max(n, fewestSteps), mostSteps))
+		window = recordWhole
+	} else if n := steps(f.TTFT + armLead); n > 0 && s.Window != nil {
+		window += fmt.Sprintf(" %s --profile-num-steps %d", profileAt(f.At), min(max(n, fewestSteps), mostSteps))
 	}
 	if s.Cache != nil && s.Cache.HitRate < warm {
 		return "--flush-cache " + window // without a flush, these prompts would be cached

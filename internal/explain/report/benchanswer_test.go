@@ -41,7 +41,7 @@ func TestBenchAnswer(t *testing.T) {
 		{"overload", bench.Run{Rate: 100}, load(200, 10, func(i int) int64 { return 10 + int64(i) }), "The server does not keep up with 100.0 requests/s: while requests queue, it completes about 90.9/s; up to 20 requests were in flight, and the server was done 214 ms after the last was due. ", []string{"--find-max-rate --slo", "stepscope guide ttft"}},
 		{"closed loop", bench.Run{MaxConcurrency: 8}, load(200, 10, func(int) int64 { return 10 }), "99.8 requests/s, 200 output tok/s, TTFT p50 10.0 ms", nil},
 		{"at once", bench.Run{}, load(200, 0, func(i int) int64 { return int64(i) }), "All 200 requests were sent at once, so later first tokens waited for earlier requests. ", []string{"--request-rate"}},
-		{"slow ones", bench.Run{MaxConcurrency: 8}, load(300, 10, slowAt100), "The 4 requests with the slowest first token (up to 250 ms) were all sent about 1.00 s into the load, while 1 other request waited for a first token (usually 0)", []string{"--profile --profile-at 0s --profile-num-steps 601", "stepscope guide ttft"}},
+		{"slow ones", bench.Run{MaxConcurrency: 8}, load(300, 10, slowAt100), "The 4 requests with the slowest first token (up to 250 ms) were all sent about 1.00 s into the load, while 1 other request waited for a first token (usually 0)", []string{"--profile --profile-unbounded", "stepscope guide ttft"}},
 		{"busy client", bench.Run{MaxConcurrency: 8, Health: bench.Health{Verdict: "invalid"}}, load(300, 10, slowAt100), "The client was too busy to time this load: its latencies are invalid. ", []string{"bench selftest"}},
 		{"nothing", bench.Run{}, nil, "No request was sent, so there are no figures.", nil},
 	} {

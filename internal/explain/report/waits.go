@@ -20,6 +20,14 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 		return nil
 	}
 	limit := o.rows()
+	if text := SlowCauses(j); text != "" {
+		fmt.Fprintln(w)
+		for _, line := range columns.Wrap(text, o.width()) {
+			if _, err := fmt.Fprintln(w, columns.Clean(line)); err != nil {
+				return err
+			}
+		}
+	}
 	by := "by request id"
 	if j.By == waits.ByTime {
 		by = "by time"
@@ -32,7 +40,7 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 		title := fmt.Sprintf("Waits behind slow %ss (%s; p99 of %s: %s)", t.name, by, metric.Count(tail.N), metric.Duration(tail.P99))
 		window := "--profile " + profileAt(tail.Sent)
 		if j.Steps > 0 && j.Steps <= wholeSteps {
-			window = recordWhole(j.Steps)
+			window = recordWhole
 		}
 		again := "\nto record the slowest, repeat the load with --flush-cache " + window
 		switch {
@@ -87,6 +95,73 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 	return nil
 }
 
+// smallCause is the share of a wait below which a cause is not mentioned.
+const smallCause = 0.03
+
+// SlowCauses states the causes of the slowest first tokens with their shares, and the part of the load that was recorded.
+// It returns "" if the load has no first tokens.
+func SlowCauses(j *waits.Result) string {
+	if j == nil || j.Causes == nil {
+		return ""
+	}
+	c := j.Causes
+	slowest, none := fmt.Sprintf("the %d slowest first tokens", c.Slowest), "holds none of them"
+	if c.Slowest == 1 {
+		slowest, none = "the slowest first token", "does not hold it"
+	}
+	var covered []string
+	for _, s := range c.Covered {
+		covered = append(covered, metric.Duration(s.From)+" … "+metric.Duration(s.To))
+	}
+	where := fmt.Sprintf("the recorded part of the load (%s)", strings.Join(covered, ", "))
+	if c.Held+c.Others == 0 {
+		text := fmt.Sprintf("What %s waited for on the server cannot be told: %s %s", slowest, where, none)
+		if c.Overload.Key != "" {
+			text += ". Requests queue, because " + Words(c.Overload)
+		}
+		return text + ". To record all requests of a short load: --profile-unbounded"
+	}
+	var parts []string
+	for i, p := range c.Causes {
+		if i == 0 || p.Share >= smallCause {
+			parts = append(parts, fmt.Sprintf("%s (%.0f %%) %s", metric.Duration(p.NS), 100*p.Share, Words(p.Title)))
+		}
+	}
+	if c.Held == 0 {
+		return fmt.Sprintf("%s: %s %s. The slowest in it (%d) waited %s: %s", capital(slowest), where, none, c.Others, metric.Duration(c.NS), strings.Join(parts, "; "))
+	}
+	return fmt.Sprintf("Of the %s that %s waited: %s. These are the means of the %d of them in %s", metric.Duration(c.NS), slowest, strings.Join(parts, "; "), c.Held, where)
+}
+
+// causeRemedies returns the recommended actions for the causes of a large part of a wait.
+func causeRemedies(c *waits.Causes) (out []string) {
+	for _, p := range c.Causes {
+		if p.Share < largePart {
+			continue
+		}
+		switch p.Kind {
+		case "other_prefill":
+			out = append(out, "for prefill of other requests: "+prefillRemedy)
+		case "own_prefill", "cache_miss":
+			out = append(out, "for their own prefill: "+ownRemedy)
+		case "queue", "at_once", "queue_not_recorded":
+			out = append(out, "for the queue: "+queueRemedy)
+		case "slow_rank":
+			out = append(out, "for the late rank: stepscope guide late-rank")
+		case "stall":
+			out = append(out, "for the stall: stepscope guide slow-steps")
+		}
+	}
+	return out
+}
+
+// Recommended actions.
+const (
+	queueRemedy   = "more concurrent requests (--max-running-requests), more KV memory (--mem-fraction-static), another replica, or a lower rate"
+	ownRemedy     = "more prefix cache hits (--cache-report shows the hit rate); if prefill steps are host-bound: stepscope guide host-bound"
+	prefillRemedy = "smaller chunks, which let decode steps and short prompts in between (SGLang's --chunked-prefill-size)"
+)
+
 // ServedBy returns the ranks that served a request.
 func ServedBy(c *waits.Case) string {
 	rank := c.Server
@@ -127,11 +202,11 @@ func WaitParts(w *waits.Wait) []WaitPart {
 		{"not recorded", "unknown", w.NotRecorded, "", ""},
 		{"way to the server", "queue", w.Way, "", ""},
 		{"a place on a decode server", "queue", w.Place, "", "more decode servers, or more KV memory there (--mem-fraction-static)"},
-		{"queue", "queue", w.Queue, queueText(w), "more concurrent requests (--max-running-requests), more KV memory (--mem-fraction-static), another replica, or a lower rate"},
-		{"its own prefill", "prefill", w.Prefill, "", "more prefix cache hits (--cache-report shows the hit rate); if prefill steps are host-bound: stepscope guide host-bound"},
+		{"queue", "queue", w.Queue, queueText(w), queueRemedy},
+		{"its own prefill", "prefill", w.Prefill, "", ownRemedy},
 		{"transfer", "wait", w.Transfer, "", ""},
 		{"its decode batch", "queue", w.Join, "", ""},
-		{"prefill of others", "wait", w.OtherPrefill, "", "smaller chunks, which let decode steps and short prompts in between (SGLang's --chunked-prefill-size)"},
+		{"prefill of others", "wait", w.OtherPrefill, "", prefillRemedy},
 		{"other steps of others", "wait", w.OtherSteps, "", ""},
 		{"a late rank", "wait", w.SlowRank, "", "stepscope guide late-rank"},
 		{"no step ran", "wait", w.Stall, "", "stepscope guide slow-steps"},

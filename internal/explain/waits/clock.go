@@ -90,6 +90,9 @@ func (l *lane) move(by int64) {
 	for i := range l.windows {
 		l.windows[i].from, l.windows[i].to = l.windows[i].from+by, l.windows[i].to+by
 	}
+	for i := range l.pauses {
+		l.pauses[i].from, l.pauses[i].to = l.pauses[i].from+by, l.pauses[i].to+by
+	}
 	for _, m := range l.rooms {
 		for _, at := range []*int64{&m.came, &m.opened, &m.began, &m.sent, &m.got} {
 			if *at != 0 {

@@ -52,7 +52,8 @@ type Result struct {
 	Steps  int         `json:"load_steps"` // estimated number of forward steps of the whole load; 0: unknown
 	TTFT   Tail        `json:"ttft"`
 	ITL    Tail        `json:"itl"`
-	Late   []fact.Fact `json:"late"` // descriptions of the late ranks for which requests waited
+	Causes *Causes     `json:"causes"` // causes of the slowest tenth of TTFTs; nil: the run has none
+	Late   []fact.Fact `json:"late"`   // descriptions of the late ranks for which requests waited
 	Notes  []fact.Fact `json:"notes"`
 }
 
@@ -69,8 +70,8 @@ type Tail struct {
 	// Below means that the recorded window contains no value at or above P99. Cases then holds only the slowest value
 	// in the window.
 	Below bool `json:"below"`
-	// Sent is the start, in the run's time, of the slowest value that no window touched: the send time for a TTFT, the
-	// preceding token for a gap. -1: windows touched all values. Touched means that windows touched all values of at
+	// Sent is the start, in the run's time, of the slowest value of which windows touched less than a tenth: the send time for a TTFT, the
+	// preceding token for a gap. -1: there is none. Touched means that windows touched more of all values of at
 	// least P99, so that arming or exporting the profiler may have caused them.
 	Sent    int64  `json:"sent_ns"`
 	Touched bool   `json:"touched"`
@@ -112,9 +113,14 @@ type Wait struct {
 	Reply        int64 `json:"reply_ns"`         // from the token's completion to its arrival at the client
 
 	// QueueIdle is the part of Queue without a running step. QueuePrefill is the part of Queue in prefill steps of
-	// other requests.
+	// other requests. QueueSlow is the part of Queue in which steps waited for a late rank. QueueUnseen is the part of
+	// Queue before the window. Paused is the part of all waits in pauses of the server, and QueuePaused that of Queue.
 	QueueIdle    int64 `json:"queue_idle_ns"`
 	QueuePrefill int64 `json:"queue_prefill_ns"`
+	QueueSlow    int64 `json:"queue_slow_rank_ns"`
+	QueueUnseen  int64 `json:"queue_not_recorded_ns"`
+	QueuePaused  int64 `json:"queue_paused_ns"`
+	Paused       int64 `json:"paused_ns"`
 }
 
 func (w *Wait) parts() []*int64 {
@@ -134,8 +140,15 @@ func (w *Wait) add(o *Wait) {
 	for i, p := range w.parts() {
 		*p += *of[i]
 	}
-	w.QueueIdle += o.QueueIdle
-	w.QueuePrefill += o.QueuePrefill
+	of = o.details()
+	for i, p := range w.details() {
+		*p += *of[i]
+	}
+}
+
+// details are parts of the parts.
+func (w *Wait) details() []*int64 {
+	return []*int64{&w.QueueIdle, &w.QueuePrefill, &w.QueueSlow, &w.QueueUnseen, &w.QueuePaused, &w.Paused}
 }
 
 // ErrApart means that the load and the recording do not overlap in time.
@@ -198,6 +211,7 @@ func (j *Joined) Slow() *Result {
 	r.Steps = j.steps()
 	r.TTFT = j.tail(j.ttfts())
 	r.ITL = j.tail(j.gaps())
+	r.Causes = j.causes()
 	for _, l := range j.late {
 		if j.used[l.ID] {
 			r.Late = append(r.Late, l.Title)
@@ -335,7 +349,7 @@ func (j *Joined) tail(all []slow) Tail {
 	p99 := metric.Quantile(ascending, 0.99)
 	t.P99, t.Sent = int64(p99), bench.Never
 	for i := range all {
-		if s := &all[i]; !j.run.Overlaps(s.from, s.to) {
+		if s := &all[i]; !j.run.Touches(s.from, s.to) {
 			t.Sent, t.Touched = s.from, float64(s.ns()) < p99
 			break
 		}
@@ -381,6 +395,11 @@ func (j *Joined) explain(s *slow) (c Case, ok bool) {
 		}
 		c.Wait = j.waits(l, from, made, own, begun)
 		c.Wait.Reply = to - made
+		if s.event == 0 && l.isFirst(own[0], s.r, j.byID) {
+			c.Wait.QueueUnseen = min(c.Wait.NotRecorded, begun-from-l.recorded(from, begun))
+			c.Wait.Queue += c.Wait.QueueUnseen
+			c.Wait.NotRecorded -= c.Wait.QueueUnseen
+		}
 	}
 	return c, true
 }

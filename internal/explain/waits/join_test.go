@@ -90,7 +90,7 @@ func analyze(runs []bench.Measured, recorded []recording, o Options) (*Result, e
 func alone(traces ...*trace.Trace) []recording { return []recording{{Traces: traces}} }
 
 func wait(w Wait) Wait {
-	for _, p := range append(w.parts(), &w.QueueIdle, &w.QueuePrefill) {
+	for _, p := range append(w.parts(), w.details()...) {
 		*p *= ms
 	}
 	return w
@@ -122,9 +122,9 @@ func TestWaits(t *testing.T) {
 		{"TTFT: the first token has no text", firstWithoutText(request("c", 105, 141, 151)), false, nil, []int{4, 5},
 			Wait{Queue: 5, Prefill: 30, Decode: 10, Reply: 1}},
 		{"ITL: prefill of others", request("a", -50, 11, 41), true, nil, []int{2}, Wait{Stall: 1, OtherPrefill: 18, Decode: 10, Reply: 1}},
-		{"ITL: nothing ran", request("a", -50, 41, 111), true, nil, []int{3}, Wait{Stall: 59, Decode: 10, Reply: 1}},
-		{"ITL: nothing ran, then a slow rank", request("a", -50, 41, 111), true, late, []int{3}, Wait{Stall: 59, SlowRank: 6, Decode: 4, Reply: 1}},
-		{"ITL: a late reply", request("a", -50, 41, 109), true, nil, []int{3}, Wait{Stall: 59, Decode: 9}},
+		{"ITL: nothing ran", request("a", -50, 41, 111), true, nil, []int{3}, Wait{Stall: 59, Paused: 59, Decode: 10, Reply: 1}},
+		{"ITL: nothing ran, then a slow rank", request("a", -50, 41, 111), true, late, []int{3}, Wait{Stall: 59, Paused: 59, SlowRank: 6, Decode: 4, Reply: 1}},
+		{"ITL: a late reply", request("a", -50, 41, 109), true, nil, []int{3}, Wait{Stall: 59, Paused: 59, Decode: 9}},
 	} {
 		for _, by := range []string{ByID, ByTime} {
 			t.Run(c.name+", by "+by, func(t *testing.T) {

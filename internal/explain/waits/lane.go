@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -18,6 +19,7 @@ type lane struct {
 	shift   int64      // time added to the times of the trace
 	steps   []step     // in time order, without overlaps
 	windows []interval // recorded periods
+	pauses  []interval // long times between two steps of a window
 	of      map[string][]int
 	moves   map[string][]*move // KV transfers on this server, by request id
 	rooms   map[roomOf]*move
@@ -29,8 +31,9 @@ type interval struct{ from, to int64 } // ns since the epoch
 // the next step before that.
 type step struct {
 	interval
-	kind trace.StepKind
-	name string
+	kind   trace.StepKind
+	name   string
+	tokens int // new tokens; below 1: unknown
 }
 
 // prefill reports whether the step computes prompts, possibly together with other work.
@@ -103,7 +106,7 @@ func (l *lane) add(t *trace.Trace, passes []trace.Pass) {
 	l.windows = append(l.windows, window)
 	for i, p := range passes {
 		n := len(l.steps)
-		l.steps = append(l.steps, step{interval{p.Start, ends[i]}, p.Step.Kind, t.Strings.Get(p.Name)})
+		l.steps = append(l.steps, step{interval{p.Start, ends[i]}, p.Step.Kind, t.Strings.Get(p.Name), p.Step.Tokens})
 		for _, id := range trace.RequestIDs(t.Strings.Get(p.Requests)) {
 			l.of[id] = append(l.of[id], n)
 		}
@@ -156,6 +159,48 @@ func (l *lane) order() {
 			steps[i] = place[old]
 		}
 		slices.Sort(steps)
+	}
+	l.findPauses()
+}
+
+// A pause is at least leastPause and longSteps times the median step. A server prepares a step within a fraction of that
+// time.
+const (
+	leastPause = 20_000_000 // ns
+	longSteps  = 5
+)
+
+// findPauses finds the times in which the server made no progress: between two steps, or in a decode step that took much
+// longer than others. The profiler may have caused those at the ends of a window, which do not count.
+func (l *lane) findPauses() {
+	var all, decode []int64
+	for i := range l.steps {
+		took := l.steps[i].to - l.steps[i].from
+		all = append(all, took)
+		if l.steps[i].kind == trace.Decode {
+			decode = append(decode, took)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	usual, usualDecode := int64(metric.MedianInPlace(all)), int64(0)
+	if len(decode) > 0 {
+		usualDecode = int64(metric.MedianInPlace(decode))
+	}
+	add := func(p interval, usual int64) {
+		if n := p.to - p.from; n >= max(leastPause, (longSteps-1)*usual) && l.recorded(p.from, p.to) == n {
+			l.pauses = append(l.pauses, p)
+		}
+	}
+	for i := range l.steps {
+		s := &l.steps[i]
+		if i > 0 {
+			add(interval{l.steps[i-1].to, s.from}, usual)
+		}
+		if s.kind == trace.Decode {
+			add(interval{s.from + usualDecode, s.to}, usualDecode)
+		}
 	}
 }
 

@@ -176,7 +176,11 @@ func (j *Joined) joins(l *lane, s *slow, own []int, from int64) bool {
 
 // asJoin counts the time in the queue as waiting to join a decode batch.
 func (w *Wait) asJoin() {
-	w.Join, w.Queue, w.QueueIdle, w.QueuePrefill = w.Queue, 0, 0, 0
+	w.Join, w.Queue = w.Queue, 0
+	w.Paused -= w.QueuePaused
+	for _, p := range []*int64{&w.QueueIdle, &w.QueuePrefill, &w.QueueSlow, &w.QueueUnseen, &w.QueuePaused} {
+		*p = 0
+	}
 }
 
 // apartNotes returns notes on the limitations of the figures for disaggregated serving.

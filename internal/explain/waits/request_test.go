@@ -44,7 +44,7 @@ func TestRequest(t *testing.T) {
 		if b.TTFT == nil || b.TTFT.Wait != wait(Wait{Queue: 10, QueueIdle: 2, Prefill: 18, Reply: 1}) || len(b.Gaps) != 2 {
 			t.Errorf("by %s: request b: got %+v, want queue 10, prefill 18, reply 1 ms and 2 gaps", c.by, b)
 		}
-		if a := j.Request(0); (a.TTFT != nil) != c.first || len(a.Gaps) != 3 || a.Gaps[1].Wait != wait(Wait{Stall: 59, Decode: 10, Reply: 1}) {
+		if a := j.Request(0); (a.TTFT != nil) != c.first || len(a.Gaps) != 3 || a.Gaps[1].Wait != wait(Wait{Stall: 59, Paused: 59, Decode: 10, Reply: 1}) {
 			t.Errorf("by %s: request a: got %+v, want TTFT %v and 3 gaps, the second with a stall of 59 ms", c.by, a, c.first)
 		}
 		batch := ""

@@ -157,6 +157,7 @@ func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wai
 		at = until
 		if until <= begun {
 			w.Queue += n
+			w.QueueSlow += j.slowRank(l, s, n)
 			if s.prefill() {
 				w.QueuePrefill += n
 			}
@@ -177,7 +178,31 @@ func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wai
 		}
 	}
 	idle(made)
+	for _, p := range l.pauses {
+		lo := max(p.from, from)
+		w.Paused += max(min(p.to, made)-lo, 0)
+		w.QueuePaused += max(min(p.to, made, begun)-lo, 0)
+	}
 	return w
+}
+
+// isFirst reports whether step i is known to be the first step of a request, even if the window opened after the request
+// was sent. A prompt that is computed in parts has a part in each prefill step from its first part on. So the step is the
+// first if the window has an earlier prefill step, or if the step has as many tokens as the prompt.
+func (l *lane) isFirst(i int, r *bench.Record, byID bool) bool {
+	if !l.steps[i].prefill() {
+		return false
+	}
+	if tokens := l.steps[i].tokens; tokens > 0 && r.PromptLen > 0 && r.PromptLen-max(r.CachedTokens, 0) <= tokens {
+		return true
+	}
+	w := slices.IndexFunc(l.windows, func(w interval) bool { return w.from <= l.steps[i].from && l.steps[i].from <= w.to })
+	for k := i - 1; byID && w >= 0 && k >= 0 && l.steps[k].from >= l.windows[w].from; k-- {
+		if l.steps[k].prefill() {
+			return true
+		}
+	}
+	return false
 }
 
 // slowRank returns how much of n ns of a step was spent waiting for a late rank.

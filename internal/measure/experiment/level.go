@@ -23,6 +23,7 @@ type level struct {
 	tokens  int           // median output length of the plan
 	streams bool          // replies are streamed
 	ended   time.Duration // when the first request was seen to have ended; 0: none
+	begun   time.Time     // when the load was first looked at
 	steady  time.Duration // when the load became steady
 }
 
@@ -73,9 +74,12 @@ func (l *level) made() int64 {
 	return max(l.live.Tokens.Load(), l.live.Chunks.Load()) / max(l.most, 1)
 }
 
-// wait returns true when the window may be opened. It returns false when ctx ends.
+// wait returns true when a window may be opened. It returns false when ctx ends.
 func (l *level) wait(ctx context.Context, reached func(after time.Duration) bool) bool {
-	begun, tick := time.Now(), time.NewTicker(levelLook)
+	if l.begun.IsZero() {
+		l.begun = time.Now()
+	}
+	tick := time.NewTicker(levelLook)
 	defer tick.Stop()
 	for {
 		select {
@@ -83,7 +87,7 @@ func (l *level) wait(ctx context.Context, reached func(after time.Duration) bool
 			return false
 		case <-tick.C:
 		}
-		if now := time.Since(begun); reached(now) {
+		if now := time.Since(l.begun); reached(now) {
 			l.steady = now
 			return true
 		}

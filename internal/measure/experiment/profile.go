@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/load"
 )
 
 // Profile configures a window captured during a load.
@@ -19,7 +20,8 @@ type Profile struct {
 	After   *int64 // forward steps of the load before the window; nil: the window opens when the load is steady
 	// At is the time from the first request to the opening of the window. If At is nil, After applies.
 	At *time.Duration
-	// FitSteps chooses the number of steps of the window to fit the load.
+	// FitSteps chooses the number of steps of the window to fit the load. If neither At nor After is set, further windows
+	// then open when requests wait longer than before, and the window with the slowest requests is kept (see ring.go).
 	FitSteps bool
 	Dir      string // local directory for the trace files
 }
@@ -33,7 +35,9 @@ type Captured struct {
 // window is a profile in progress.
 type window struct {
 	p       *Profile
-	session *torch.Session
+	session *torch.Session   // the latest
+	past    []*torch.Session // windows that were recorded before it
+	level   time.Duration    // how long requests waited for first tokens in the latest window
 	unguard context.CancelFunc
 	guarded chan struct{} // closed when the goroutine that guards the session has ended
 	armed   bool
@@ -89,6 +93,9 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 		}
 		if w.armed {
 			s.Guard(ctx)
+			for w.again(ctx, at, log) {
+				w.session.Guard(ctx)
+			}
 		}
 	}()
 	return w, nil
@@ -143,9 +150,11 @@ func (w *window) open(ctx context.Context, at *level, log func(string)) {
 	if w.p.FitSteps {
 		n, why := at.steps()
 		w.session.SetSteps(n)
+		w.session.EndPrefills(time.Duration(int64(n) * at.live.ITL.Quantile(0.5)))
 		log(why)
 	}
 	log("Starting profiler...")
+	w.level = at.live.Oldest()
 	if w.err = w.session.Arm(ctx); w.err == nil {
 		w.armed = true
 		log("Profiler started" + at.String())
@@ -163,7 +172,9 @@ const interruptLimit = 10 * time.Second
 
 // finish collects the files of the window. If the window is still open, finish first ends the window. It does so even
 // if the context of the run has ended, so that no profiler keeps running.
-func (w *window) finish(run context.Context, log func(string)) (*Captured, error) {
+//
+// Of several windows, finish collects the one with the slowest requests of res.
+func (w *window) finish(run context.Context, res *load.Result, log func(string)) (*Captured, error) {
 	limit := stopLimit
 	if run.Err() != nil {
 		limit = interruptLimit
@@ -185,31 +196,34 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 		return nil, err
 	}
 	log("Profiler stopped")
+	s := w.slowest(res)
 	dir, err := filepath.Abs(w.p.Dir)
 	if err != nil {
 		return nil, err
 	}
-	res, err := w.session.Collect(ctx, dir)
+	captured, err := s.Collect(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Captured{Result: res}, nil
+	return &Captured{Result: captured}, nil
 }
 
-// touched returns the spans of the load that the window affected. The times of the spans count from start, the start of
+// touched returns the spans of the load that the windows affected. The times of the spans count from start, the start of
 // the load.
-func (w *window) touched(start time.Time, records []bench.Record) []bench.Span {
-	from, to, known := w.session.Affected()
+func (w *window) touched(start time.Time, records []bench.Record) (spans []bench.Span) {
 	last := int64(0)
 	for i := range records {
 		last = max(last, records[i].Done)
 	}
-	span := bench.Span{From: max(0, int64(from.Sub(start))), To: last}
-	if known {
-		span.To = int64(to.Sub(start))
+	for _, s := range w.all() {
+		from, to, known := s.Affected()
+		span := bench.Span{From: max(0, int64(from.Sub(start))), To: last}
+		if known {
+			span.To = int64(to.Sub(start))
+		}
+		if !from.IsZero() && span.To > span.From {
+			spans = append(spans, span)
+		}
 	}
-	if from.IsZero() || span.To <= span.From {
-		return nil
-	}
-	return []bench.Span{span}
+	return spans
 }

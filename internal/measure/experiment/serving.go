@@ -351,7 +351,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 		if s.Frame != nil && s.Profile.Options.Progress != nil {
 			defer s.Frame(s.Profile.Options.Progress.Frame)()
 		}
-		captured, stopErr := win.finish(ctx, s.Log)
+		captured, stopErr := win.finish(ctx, res, s.Log)
 		out.Capture = captured
 		if err == nil && stopErr != nil {
 			s.Warn("The profile failed: " + stopErr.Error())

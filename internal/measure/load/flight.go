@@ -55,6 +55,7 @@ type flight struct {
 	slot  int // index in air
 
 	airborne, poked atomic.Int64
+	texted          atomic.Bool // the first text of the round has arrived
 }
 
 // Phases of a round. Each phase has its own time limit.
@@ -117,6 +118,7 @@ func (f *flight) restart() {
 	f.body, f.text, f.ends, f.pieces, f.cache = nil, nil, nil, nil, nil
 	f.known, f.blind, f.done, f.over, f.more = -1, false, false, false, false
 	f.phase.Store(sending)
+	f.texted.Store(false)
 }
 
 // fail ends the round with a failure. If fail is called more than once, the first failure is kept.
@@ -265,6 +267,7 @@ func (f *flight) event(data []byte, at int64) {
 	}
 	if f.rec.First == bench.Never {
 		f.rec.First = at
+		f.texted.Store(true)
 		live.TTFT.Add(at - f.rec.Sent)
 	} else {
 		live.ITL.Add(at - f.rec.Last)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stepscope/stepscope/bench"
 )
@@ -23,6 +24,26 @@ type Live struct {
 	ITL      Hist         // ns between events with text
 
 	failures sync.Map // Failed by reason: a *failing
+	run      atomic.Pointer[run]
+}
+
+// Oldest returns how long the request in flight without text that was sent first has waited so far, or 0 if there is
+// none.
+func (l *Live) Oldest() time.Duration {
+	r := l.run.Load()
+	if r == nil {
+		return 0
+	}
+	now := r.clock.now()
+	oldest := now
+	r.air.mu.Lock()
+	defer r.air.mu.Unlock()
+	for _, f := range r.air.flights {
+		if !f.texted.Load() {
+			oldest = min(oldest, f.airborne.Load())
+		}
+	}
+	return time.Duration(now - oldest)
 }
 
 // failing counts the requests that failed for one reason.

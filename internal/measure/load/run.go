@@ -58,6 +58,7 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	}
 	before := pauses()
 	r.clock = newClock()
+	r.opt.Live.run.Store(r)
 	for range cap(r.gate) {
 		r.gate <- 0
 	}

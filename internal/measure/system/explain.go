@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -92,7 +94,8 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 		if len(servers) == 1 {
 			role = servers[0].Role
 		}
-		requests = o.requests(run, []*waits.Server{waits.NewServer("", role, capture.Traces)}, waits.LateSteps(r, capture.Traces))
+		x := &explained{served: waits.NewServer("", role, capture.Traces), late: waits.LateSteps(r, capture.Traces)}
+		requests = o.requests(run, []*explained{x})
 	}
 	if o.HTML == "-" {
 		return report.HTML(o.Out, r)
@@ -296,11 +299,17 @@ type Explained struct {
 	Reports []*result.Report `json:"reports"` // report of each server, as printed by analyze; null: none
 	PD      *result.PD       `json:"pd,omitempty"`
 	Pages   []report.Page    `json:"-"` // pages written
+	// Requests holds the causes of the slow requests of the load; nil: there was no load, or they are not known.
+	Requests *waits.Result `json:"-"`
 }
 
-// Captured explains the servers of a session, individually and together.
-func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*Explained, error) {
+// Captured explains the servers of a session, individually and together. If load is not empty, Captured also explains
+// why the slow requests of these runs waited in the servers.
+func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool, load ...bench.Measured) (*Explained, error) {
 	servers := captured(res)
+	if len(servers) == 1 {
+		servers[0].Name = "" // the only server needs no name
+	}
 	if skip {
 		for i := range servers {
 			servers[i].Paths = nil
@@ -309,7 +318,7 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*
 	if o.Watch != nil {
 		defer o.Watch()()
 	}
-	all, err := o.each(ctx, servers, false)
+	all, err := o.each(ctx, servers, len(load) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -318,6 +327,10 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*
 		err = o.texts(all)
 	}
 	out := &Explained{PD: report.Plain(pd)}
+	if len(load) > 0 {
+		host, _ := os.Hostname()
+		out.Requests = o.waited(load, all, host)
+	}
 	if o.HTML != "" {
 		if out.Pages = o.pages(all); pd != nil {
 			out.Pages = append([]report.Page{{Name: "prefill and decode servers together", File: filepath.Base(o.HTML)}}, out.Pages...)
@@ -339,18 +352,10 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 	if err != nil {
 		return err
 	}
-	var sides []*waits.Server
-	var slow []waits.Late
 	done := 0
 	for _, x := range all {
 		if x.report != nil {
 			done++
-		}
-		if x.served != nil {
-			sides = append(sides, x.served)
-		}
-		for _, l := range x.late {
-			slow = append(slow, l.Of(x.Name))
 		}
 	}
 	if done == 0 {
@@ -365,7 +370,7 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 	}
 	var requests *waits.Result
 	if run != nil {
-		requests = o.requests(run, sides, slow)
+		requests = o.requests(run, all)
 	}
 	if o.Form == JSON {
 		return o.json(all, systems, requests)

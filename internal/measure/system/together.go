@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain"
@@ -87,14 +88,31 @@ func (o *Options) together(all []*explained, window string) (*result.PD, error) 
 
 // requests returns the reasons why the slow requests of a run waited. If the reasons cannot be determined, requests
 // reports this and returns nil.
-func (o *Options) requests(run *runs.Run, servers []*waits.Server, late []waits.Late) *waits.Result {
+func (o *Options) requests(run *runs.Run, all []*explained) *waits.Result {
 	load, err := run.Load(o.Say)
-	if err == nil {
-		var r *waits.Result
-		if r, err = waits.Analyze(load.Runs, servers, waits.Options{Host: run.Manifest().Machine.Host, Late: late}); err == nil {
-			return r
+	if err != nil {
+		o.Say.Lack("the causes for which requests waited are unknown: %v", err)
+		return nil
+	}
+	return o.waited(load.Runs, all, run.Manifest().Machine.Host)
+}
+
+// waited is requests for runs of a client on the given host.
+func (o *Options) waited(load []bench.Measured, all []*explained, host string) *waits.Result {
+	var servers []*waits.Server
+	var late []waits.Late
+	for _, x := range all {
+		if x.served != nil {
+			servers = append(servers, x.served)
+		}
+		for _, l := range x.late {
+			late = append(late, l.Of(x.Name))
 		}
 	}
-	o.Say.Lack("the causes for which requests waited are unknown: %v", err)
-	return nil
+	r, err := waits.Analyze(load, servers, waits.Options{Host: host, Late: late})
+	if err != nil {
+		o.Say.Lack("the causes for which requests waited are unknown: %v", err)
+		return nil
+	}
+	return r
 }

@@ -86,6 +86,9 @@ func (v *Views) steps(req *http.Request) (any, error) {
 		return s
 	}
 	out.TTFT, out.ITL = slow(&j.slow.TTFT), slow(&j.slow.ITL)
+	if text := report.SlowCauses(j.slow); text != "" {
+		out.Notes = append(out.Notes, text+".")
+	}
 	out.Notes = append(out.Notes, j.lacks...)
 	for _, list := range [][]fact.Fact{j.slow.Late, j.slow.Notes} {
 		for _, f := range list {

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/load"
+)
+
+// The slow requests of a load seldom lie where the load becomes steady. After the first window, further windows
+// therefore open when requests wait longer for a first token than before, also for the last first tokens, which are the
+// slowest of an overloaded server. Only the window with the slowest requests is collected.
+
+const (
+	mostWindows = 8                // windows of a load; servers keep the files of each
+	longer      = 1.5              // how many times as long requests wait when the next window opens
+	longerLast  = 1.02             // the same, for windows of the last first tokens
+	lastShare   = 0.07             // share of the requests without a first token when these windows open
+	restShare   = 6                // minimum time between two windows, in times of the time that the earlier one touched
+	restLast    = 3                // the same, before windows of the last first tokens
+	leastRest   = 3 * time.Second  // minimum time between two windows
+	leastWait   = time.Millisecond // shorter waits are never long
+	slowTenth   = 0.9              // quantile of TTFT from which a request is slow
+)
+
+// again waits until another window is due, opens it and reports whether it is open.
+func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
+	if !w.p.FitSteps || w.p.At != nil || w.p.After != nil || w.p.Window.StartStep > 0 || len(w.past)+1 >= mostWindows {
+		return false
+	}
+	from, to, known := w.session.Affected()
+	if !known || ctx.Err() != nil {
+		return false
+	}
+	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(slowTenth)), leastWait)
+	s, err := torch.Prepare(ctx, w.p.Targets, w.p.Window, w.p.Options)
+	if err != nil {
+		log(fmt.Sprintf("No further window: %v", err))
+		return false
+	}
+	var now moment
+	due := func(time.Duration) bool {
+		looked := time.Now()
+		now = moment{waits: w.waits(at.live.Oldest(), looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1, last: at.lastFirsts()}
+		return now.due()
+	}
+	if !at.wait(ctx, due) {
+		return false
+	}
+	log(fmt.Sprintf("Requests wait %s for their first token, longer than before: another window opens, and the one with the slowest requests is kept", metric.Duration(int64(now.waits))))
+	s.LoadRuns(loadWait)
+	before := w.session
+	before.Until(s)
+	w.past, w.session = append(w.past, before), s
+	if w.open(ctx, at, log); w.err != nil { // the earlier windows are complete
+		log(fmt.Sprintf("No further window: %v", w.err))
+		w.err, w.session, w.past = nil, before, w.past[:len(w.past)-1]
+		return false
+	}
+	w.level = max(w.level, now.waits)
+	return true
+}
+
+// moment is the state of a load between two windows.
+type moment struct {
+	waits   time.Duration // how long the oldest request without a first token has waited
+	level   time.Duration // how long requests waited in the latest window
+	rest    time.Duration // time since the latest window
+	touched time.Duration // time that the latest window touched
+	windows int           // windows so far
+	last    bool          // only the last requests have no first token
+}
+
+// due reports whether another window opens.
+func (m moment) due() bool {
+	if m.rest < leastRest {
+		return false
+	}
+	if m.last {
+		return float64(m.waits) >= longerLast*float64(m.level) && m.rest >= restLast*m.touched
+	}
+	return m.windows+2 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= restShare*m.touched
+}
+
+// all returns the windows, the latest last.
+func (w *window) all() []*torch.Session { return append(slices.Clip(w.past), w.session) }
+
+// waits returns how long a request has waited, less the time that windows touched meanwhile.
+func (w *window) waits(waited time.Duration, now time.Time) time.Duration {
+	sent := now.Add(-waited)
+	for _, s := range w.all() {
+		from, to, _ := s.Affected()
+		if from.Before(sent) {
+			from = sent
+		}
+		waited -= max(to.Sub(from), 0)
+	}
+	return max(waited, 0)
+}
+
+// lastFirsts reports whether only the last requests of the load have no first token yet.
+func (l *level) lastFirsts() bool {
+	left := l.rounds - l.live.TTFT.N() - l.live.Failed.Load()
+	return left > 0 && float64(left) <= max(lastShare*float64(l.rounds), 2)
+}
+
+// slowest returns the session in which most of the slow requests received their first token.
+func (w *window) slowest(res *load.Result) *torch.Session {
+	all := w.all()
+	if res == nil {
+		return all[0]
+	}
+	var spans []bench.Span
+	for _, s := range all {
+		from, to, _ := s.Affected()
+		spans = append(spans, bench.Span{From: int64(from.Sub(res.Start)), To: int64(to.Sub(res.Start))})
+	}
+	return all[slowestIn(res.Records, spans)]
+}
+
+// slowestIn returns the index of the span in which most of the slow requests received their first token. If none did, it
+// returns the span with the slowest first token.
+func slowestIn(records []bench.Record, spans []bench.Span) (best int) {
+	var took []int64
+	for i := range records {
+		if ns, ok := records[i].TTFT(); ok {
+			took = append(took, ns)
+		}
+	}
+	slices.Sort(took)
+	from := metric.Quantile(took, slowTenth)
+	n, ns := make([]int, len(spans)), make([]int64, len(spans)) // slow requests, and the slowest TTFT
+	for i := range records {
+		r := &records[i]
+		took, ok := r.TTFT()
+		for k, s := range spans {
+			if !ok || r.First < s.From || r.First > s.To {
+				continue
+			}
+			if ns[k] = max(ns[k], took); float64(took) >= from {
+				n[k]++
+			}
+		}
+	}
+	for k := range n {
+		if n[k] > n[best] || n[k] == n[best] && ns[k] > ns[best] {
+			best = k
+		}
+	}
+	return best
+}

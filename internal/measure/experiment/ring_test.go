@@ -1,0 +1,55 @@
+package experiment
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/bench"
+)
+
+// TestMoment checks when another window opens: when requests wait longer than in the latest window, and when the windows
+// have not touched too much of the load.
+func TestMoment(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		name string
+		m    moment
+		want bool
+	}{
+		{"waits are twice as long", moment{waits: 2 * s, level: s, rest: 15 * s, touched: s, windows: 1}, true},
+		{"waits are as before", moment{waits: 12 * s / 10, level: s, rest: 15 * s, touched: s, windows: 1}, false},
+		{"soon after an expensive window", moment{waits: 2 * s, level: s, rest: 5 * s, touched: s, windows: 1}, false},
+		{"soon after a cheap window", moment{waits: 2 * s, level: s, rest: 4 * s, touched: s / 10, windows: 1}, true},
+		{"at once", moment{waits: 2 * s, level: s, rest: s / 2, windows: 1}, false},
+		{"the last first tokens", moment{waits: 12 * s / 10, level: s, rest: 5 * s, touched: s, windows: 1, last: true}, true},
+		{"the last first tokens, not late", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true}, false},
+		{"a window is left for the last first tokens", moment{waits: 9 * s, level: s, rest: 15 * s, touched: s, windows: mostWindows - 2}, false},
+		{"and opens for them", moment{waits: 9 * s, level: s, rest: 15 * s, touched: s, windows: mostWindows - 1, last: true}, true},
+	} {
+		if got := c.m.due(); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSlowestIn checks that the window of the slow requests is kept, not that of the most requests.
+func TestSlowestIn(t *testing.T) {
+	var records []bench.Record
+	for i := range int64(100) {
+		r := bench.Record{Sent: i * 10, First: i*10 + 5}
+		if i >= 40 && i < 50 {
+			r.First = i*10 + 300
+		}
+		r.Done, r.OutputLen, r.Chunks = r.First, 1, []bench.Chunk{{At: r.First, Tokens: 1, Text: true}}
+		records = append(records, r)
+	}
+	early, slow, late := bench.Span{From: 0, To: 600}, bench.Span{From: 750, To: 800}, bench.Span{From: 900, To: 995}
+	for _, c := range []struct {
+		spans []bench.Span
+		want  int
+	}{{[]bench.Span{early, slow, late}, 1}, {[]bench.Span{early, late}, 0}, {[]bench.Span{{From: 1, To: 2}, early}, 1}, {[]bench.Span{early}, 0}} {
+		if got := slowestIn(records, c.spans); got != c.want {
+			t.Errorf("%v: kept %d, want %d", c.spans, got, c.want)
+		}
+	}
+}
