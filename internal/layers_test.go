@@ -287,8 +287,9 @@ var arrows = []struct {
 	{"internal/tracefile/open", []string{"internal/base/pause", "trace"}},
 	{"internal/tracefile/pftrace", nil},
 	{"internal/tracefile/read", []string{
-		"internal/base/progress", "internal/base/runsort", "internal/tracefile/chromejson",
-		"internal/tracefile/read/nsysdb", "internal/tracefile/set", "internal/tracefile/sqlitefile", "trace",
+		"internal/base/columns", "internal/base/progress", "internal/base/runsort",
+		"internal/tracefile/chromejson", "internal/tracefile/read/nsysdb", "internal/tracefile/set",
+		"internal/tracefile/sqlitefile", "trace",
 	}},
 	{"internal/tracefile/read/nsysdb", []string{
 		"internal/base/parallel", "internal/base/runsort", "internal/tracefile/sqlitefile", "trace",

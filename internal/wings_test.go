@@ -83,8 +83,8 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"reference": {32490, 29, 70},
 	"runs":      {2800, 1, 0},
 	"testing":   {3700, 12, 0},
-	"trace":     {2380, 1, 0},
-	"tracefile": {16850, 14, 25},
+	"trace":     {2420, 1, 0},
+	"tracefile": {17700, 14, 26},
 	"view":      {6370, 5, 5},
 	"watch":     {3820, 2, 2},
 }
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 116_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
+	mostCore      = 116_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
 	mostReference = 32_000
 )
 

@@ -28,9 +28,9 @@ func CallOf(name string) Call {
 		return Launches
 	case strings.Contains(name, "MemcpyAsync"):
 		return Copies
-	case strings.Contains(name, "StreamSynchronize"):
+	case strings.Contains(name, "StreamSynchronize"), strings.HasPrefix(name, "aclrtSynchronizeStream"):
 		return WaitsStream
-	case strings.Contains(name, "DeviceSynchronize"):
+	case strings.Contains(name, "DeviceSynchronize"), strings.HasPrefix(name, "aclrtSynchronizeDevice"):
 		return WaitsDevice
 	}
 	return OtherCall

@@ -36,7 +36,7 @@ var table = compile(
 	entry{Memset, `^(hip|cuda )?memset|^\[cuda memset|rocclr_fillBuffer`},
 
 	// NCCL, RCCL, HCCL.
-	entry{Comm, `\bnccl|rccl|hccl|mscclkernel`},
+	entry{Comm, `\bnccl|rccl|hccl|^hcom_|mscclkernel`},
 	// Custom all-reduce, also fused with residual and norm.
 	entry{Comm, `cross_device_reduce|all_?reduce_?fusion|(one|two)_?shot_?(quick_?)?all_?reduce|all_?reduce_?(one|two)_?shot` +
 		`|multimem_(one_shot_|two_shot_)?all_?(reduce|gather)|multimem_reduce_scatter|quick_?reduce|qr_all_reduce|mscclpp` +

@@ -68,7 +68,10 @@ func (c *counter) event(e *chromejson.Event) {
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.to, id)
 			}
-		case "cuda_runtime", "cuda_driver":
+		default:
+			if !trace.IsCall(e.Text(e.Cat)) {
+				break
+			}
 			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
 			}

@@ -101,6 +101,11 @@ const (
 	ArgSortIndex
 	ArgRequests
 	ArgRoom
+	ArgConnection // this key and the next four are of Ascend traces
+	ArgTaskType
+	ArgCount
+	ArgFromRank
+	ArgToRank
 	ArgPythonID // this key and the next are needed only by Counts
 	ArgPythonParent
 )
@@ -129,7 +134,7 @@ func argKey(k []byte) ArgKey {
 		return ArgInElems
 	case "Out msg nelems":
 		return ArgOutElems
-	case "dtype":
+	case "dtype", "data_type":
 		return ArgDType
 	case "Group size":
 		return ArgGroupSize
@@ -159,6 +164,16 @@ func argKey(k []byte) ArgKey {
 		return ArgRequests
 	case "room":
 		return ArgRoom
+	case "connection_id":
+		return ArgConnection
+	case "Task Type":
+		return ArgTaskType
+	case "count":
+		return ArgCount
+	case "src rank":
+		return ArgFromRank
+	case "dst rank":
+		return ArgToRank
 	case "Python id":
 		return ArgPythonID
 	case "Python parent id":

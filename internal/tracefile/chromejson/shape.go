@@ -180,7 +180,7 @@ func (s *shapes) note(key uint64, e *Event) {
 
 // Counts reports whether the number in this member differs from event to event, such as a correlation id.
 func (k ArgKey) Counts() bool {
-	return k == ArgExternalID || k == ArgCorrelation || k == ArgSeq || k == ArgPythonID || k == ArgPythonParent
+	return k == ArgExternalID || k == ArgCorrelation || k == ArgConnection || k == ArgSeq || k == ArgPythonID || k == ArgPythonParent
 }
 
 // add stores the event's text, split at its varying numbers, and returns the shape's number. It returns 0 if there are

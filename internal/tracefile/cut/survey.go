@@ -188,9 +188,10 @@ func kindOf(e *chromejson.Event) kind {
 	cat := e.Text(e.Cat)
 	switch e.Ph {
 	case 'X':
-		switch string(cat) {
-		case "cuda_runtime", "cuda_driver":
+		if trace.IsCall(cat) {
 			return launch
+		}
+		switch string(cat) {
 		case "kernel", "gpu_memcpy", "gpu_memset":
 			return gpuWork
 		case "user_annotation":

@@ -12,6 +12,7 @@ import (
 // categories lists the event categories in Kineto's files.
 var categories = []string{
 	"cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cuda_runtime", "cuda_driver", "hip_runtime",
+	"xpu_runtime", "xpu_driver",
 	"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_event", "cpu_instant_event", "overhead", "ac2g", "fwdbwd", "Trace",
 }
 
@@ -28,7 +29,7 @@ func (opt *Options) Only(cats []string, noPython bool) error {
 		}
 		keep[cat] = true
 	}
-	if keep["kernel"] && keep["cuda_runtime"] {
+	if keep["kernel"] && slices.ContainsFunc(cats, trace.IsCall[string]) {
 		keep["ac2g"] = true
 	}
 	opt.Keep = func(int) func(*chromejson.Event) bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // pfRank converts the events of one rank to sorted records and named tracks.
@@ -143,9 +144,10 @@ func (p *pfRank) slice(e *chromejson.Event, r *record) {
 	switch string(r.cat) {
 	case "kernel", "gpu_memcpy", "gpu_memset":
 		p.tracks[r.track].gpu = true
-	case "cuda_runtime", "cuda_driver":
 	default:
-		return
+		if !trace.IsCall(r.cat) {
+			return
+		}
 	}
 	if id, ok := e.Arg(chromejson.ArgCorrelation); ok {
 		if n, ok := e.Int(id); !ok || n > 0 {

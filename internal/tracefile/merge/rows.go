@@ -73,10 +73,10 @@ func (r *Rows) Event(e *chromejson.Event, start, end int64) (out [2]trace.NoteKi
 
 // crosses reports whether the op, API call or step e crosses an earlier one on the same row.
 func (r *Rows) crosses(e *chromejson.Event, start, end int64) bool {
-	switch string(e.Text(e.Cat)) {
-	case "cpu_op", "cuda_runtime", "cuda_driver", "hip_runtime":
+	switch cat := e.Text(e.Cat); {
+	case string(cat) == "cpu_op", trace.IsCall(cat):
 		return r.of(e).nested.Crosses(start, end)
-	case "user_annotation":
+	case string(cat) == "user_annotation":
 		if _, step := trace.ParseStep(string(e.Text(e.Name))); step {
 			return r.of(e).steps.Crosses(start, end)
 		}
@@ -103,7 +103,10 @@ func (r *Rows) event(e *chromejson.Event, start, end int64) trace.NoteKind {
 			at.op = 0
 		}
 		return r.note(kind)
-	case "cuda_runtime", "cuda_driver", "hip_runtime":
+	default:
+		if !trace.IsCall(e.Text(e.Cat)) {
+			break
+		}
 		id, known := e.ArgInt(chromejson.ArgCorrelation)
 		if !known || id <= 0 {
 			break

@@ -27,6 +27,8 @@ type builder struct {
 	lastCat      string
 	lastCategory trace.Category
 	threadName   map[trackKey]string
+	seen         seen
+	npu          *npu // nil: not the trace of an Ascend device
 }
 
 // farthest is the largest accepted time or base, in ns. Counted from 1970, it lies in the year 2043. The sum of a time
@@ -54,7 +56,6 @@ func newBuilder() *builder {
 var categories = map[string]trace.Category{
 	"cpu_op": trace.CPUOp, "Operator": trace.CPUOp, "user_annotation": trace.UserAnnotation,
 	"gpu_user_annotation": trace.GPUAnnotation, "python_function": trace.PythonFunction,
-	"cuda_runtime": trace.Runtime, "Runtime": trace.Runtime, "hip_runtime": trace.Runtime,
 	"cuda_driver": trace.Driver, "kernel": trace.Kernel, "Kernel": trace.Kernel,
 	"gpu_memcpy": trace.Memcpy, "Memcpy": trace.Memcpy, "gpu_memset": trace.Memset, "Memset": trace.Memset,
 	"cuda_sync": trace.Sync, "overhead": trace.Overhead, "Trace": trace.Window,
@@ -65,6 +66,10 @@ func (b *builder) category(cat []byte) trace.Category {
 		return b.lastCategory
 	}
 	c := categories[string(cat)]
+	b.seen.category(string(cat), c != trace.Other || trace.IsCall(cat))
+	if c == trace.Other && trace.IsCall(cat) {
+		c = trace.Runtime
+	}
 	b.lastCat, b.lastCategory = string(cat), c
 	return c
 }
@@ -75,7 +80,10 @@ func (b *builder) event(e *chromejson.Event) {
 	switch e.Ph {
 	case 'X':
 		b.span(e)
-	case 's', 'f', 't': // flow events; correlation ids carry the same information more reliably
+	case 's', 'f', 't': // Kineto's correlation ids carry the same information more reliably
+		if b.npu != nil || string(e.Text(e.Cat)) == "async_npu" {
+			b.npuFlow(e)
+		}
 	case 'M':
 		b.metadata(e)
 	case 'i', 'I':
@@ -143,6 +151,9 @@ func (b *builder) span(e *chromejson.Event) bool {
 			b.odd.Add(trace.NoteDaysLong, 1)
 			return false
 		}
+	}
+	if b.npu != nil && b.npuSpan(e, start, dur) {
+		return true
 	}
 	if m := b.as(e); m != nil {
 		b.again(e, m, start, dur)
@@ -335,10 +346,17 @@ func (b *builder) memory(e *chromejson.Event) {
 }
 
 func (b *builder) metadata(e *chromejson.Event) {
-	if string(e.Text(e.Name)) != "thread_name" {
+	kind := string(e.Text(e.Name))
+	if kind != "thread_name" && kind != "process_name" {
 		return
 	}
 	if f, ok := e.Arg(chromejson.ArgName); ok {
+		if kind == "process_name" {
+			name := string(chromejson.Unescape(e.Text(f)))
+			b.npuProcess(e, name)
+			b.seen.process(name)
+			return
+		}
 		key := trackKey{b.t.Strings.Intern(e.Text(e.PID)), b.t.Strings.Intern(e.Text(e.TID))}
 		b.threadName[key] = strings.TrimSpace(string(chromejson.Unescape(e.Text(f))))
 	}

@@ -85,6 +85,8 @@ func (b *builder) finish(base int64) *trace.Trace {
 		b.spans.at(o.span).Dur = 0
 		b.odd.Add(trace.NoteNeverEnded, 1)
 	}
+	b.npuLaunches()
+	b.npuSizes()
 	near, all := b.near(), b.spans.n+len(t.Memory)
 	b.rows(near)
 	t.Spans = b.spans.sorted(len(t.Tracks), func(s *trace.Span) bool { return near(s.Start) })

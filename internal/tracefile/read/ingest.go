@@ -156,5 +156,8 @@ func read(ctx context.Context, src *chromejson.Source, f set.File, opt Options) 
 		}
 		return nil, fmt.Errorf("it contains no events")
 	}
+	if err := r.foreign(); err != nil {
+		return nil, err
+	}
 	return r.finish(src, sc.Stats), nil
 }

@@ -80,7 +80,7 @@ func TestSpans(t *testing.T) {
 		{"names unescaped", doc("", x("cpu_op", `f(\"x\")é`, "1", "1", "")), []string{`cpu_op f("x")é 1000+1000`}, nil},
 		{"ROCm's copies", doc("", x("kernel", "MEMORY_COPY_DEVICE_TO_HOST", "1", "1", ""), x("kernel", "__amd_rocclr_fillBufferAligned", "2", "1", "")),
 			[]string{"gpu_memcpy MEMORY_COPY_DEVICE_TO_HOST 1000+1000", "gpu_memset __amd_rocclr_fillBufferAligned 2000+1000"}, nil},
-		{"unknown categories are other", doc("", x("mystery", "a", "1", "1", "")), []string{"other a 1000+1000"}, nil},
+		{"unknown categories are other", doc("", x("mystery", "a", "1", "1", ""), x("cpu_op", "b", "2", "1", "")), []string{"other a 1000+1000", "cpu_op b 2000+1000"}, nil},
 		{"B and E", doc("", `{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 2, "ts": 1}`, `{"ph": "B", "cat": "cpu_op", "name": "b", "pid": 1, "tid": 2, "ts": 2}`,
 			`{"ph": "E", "pid": 1, "tid": 2, "ts": 4}`, `{"ph": "E", "pid": 1, "tid": 2, "ts": 9}`), []string{"cpu_op a 1000+8000", "cpu_op b 2000+2000"}, nil},
 		{"B without E, E without B", doc("", `{"ph": "E", "pid": 1, "tid": 2, "ts": 4}`, `{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 2, "ts": 5}`),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // rules holds the redaction function of each rule.
@@ -83,13 +84,14 @@ func (r *Redactor) resolve(k rule) rule {
 	if e.Ph != 'X' && e.Ph != 'B' && e.Ph != 'E' {
 		return asMark
 	}
+	if trace.IsCall(e.Text(e.Cat)) {
+		return asCall
+	}
 	switch string(e.Text(e.Cat)) {
 	case "cpu_op", "Operator":
 		return asOp
 	case "kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset":
 		return asKernel
-	case "cuda_runtime", "cuda_driver", "hip_runtime", "Runtime":
-		return asCall
 	case "python_function":
 		return asFrame
 	case "overhead", "Trace", "cuda_sync":

@@ -37,7 +37,8 @@ type Set struct {
 // ErrNone means that no trace file was found.
 var ErrNone = errors.New("no trace files found")
 
-// Find returns the sets in the given files and directories, newest window first. It does not search subdirectories. A
+// Find returns the sets in the given files and directories, newest window first. It searches no subdirectories but
+// those of torch_npu. A
 // file given by path is accepted regardless of its name. In a directory Find omits merged files, which duplicate the
 // files of the ranks, and CUDA graph captures, which do not belong to a window. It adds a note about each omitted file.
 // If both a report and its export exist, Find takes the newer of the two files.
@@ -63,6 +64,14 @@ func Find(paths []string) ([]Set, error) {
 			d := newDated(p, st)
 			d.given = true
 			found = append(found, d)
+			continue
+		}
+		if files := ascendFiles(p); files != nil {
+			for _, f := range files {
+				if st, err := os.Stat(f); err == nil && st.Mode().IsRegular() {
+					found = append(found, newDated(f, st))
+				}
+			}
 			continue
 		}
 		inDir, left, err := scanDir(p)
@@ -91,6 +100,9 @@ type dated struct {
 
 func newDated(path string, st fs.FileInfo) dated {
 	name, ok := trace.ParseFileName(filepath.Base(path))
+	if own, is := ascendName(path); is {
+		name, ok = own, true
+	}
 	return dated{File: File{Path: path, Name: name, Named: ok, Size: st.Size()}, mod: st.ModTime().UnixNano()}
 }
 

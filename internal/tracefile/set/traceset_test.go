@@ -224,3 +224,39 @@ func TestContentDecides(t *testing.T) {
 		}
 	}
 }
+
+// TestFindAscend: the directories of torch_npu's ranks form one window, wherever the path points.
+func TestFindAscend(t *testing.T) {
+	home := t.TempDir()
+	for rank, worker := range []string{"host_1_20260101_ascend_pt", "host_2_20260101_ascend_pt"} {
+		dir := filepath.Join(home, worker, "ASCEND_PROFILER_OUTPUT")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf(`[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":%d,"ts":1,"dur":1}]`, rank)
+		for _, f := range []struct{ path, text string }{
+			{filepath.Join(dir, "trace_view.json"), text}, {filepath.Join(dir, "communication.json"), "{}"},
+			{filepath.Join(home, worker, fmt.Sprintf("profiler_info_%d.json", 3-rank)), "{}"},
+		} {
+			if err := os.WriteFile(f.path, []byte(f.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for path, want := range map[string]string{
+		home: "TP02 TP03", filepath.Join(home, "host_1_20260101_ascend_pt"): "TP03",
+		filepath.Join(home, "host_2_20260101_ascend_pt", "ASCEND_PROFILER_OUTPUT"): "TP02",
+	} {
+		sets, err := Find([]string{path})
+		if err != nil || len(sets) != 1 {
+			t.Fatalf("%s: %d sets, %v", path, len(sets), err)
+		}
+		var got []string
+		for _, f := range sets[0].Files {
+			got = append(got, f.Name.Rank.String())
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %s, want %s", path, text, want)
+		}
+	}
+}
