@@ -72,7 +72,7 @@ const (
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
 	"base":      {8770, 25, 8},
-	"bench":     {4310, 1, 0},
+	"bench":     {4320, 1, 0},
 	"capture":   {9000, 5, 2},
 	"cli":       {10860, 1, 0},
 	"cmd":       {20, 1, 0},
@@ -82,7 +82,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"measure":   {12770, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2270, 1, 0},
-	"testing":   {3700, 12, 0},
+	"testing":   {3830, 12, 0},
 	"trace":     {2340, 1, 0},
 	"tracefile": {16850, 14, 25},
 	"view":      {6370, 5, 5},
