@@ -14,7 +14,8 @@ def http(kind, body):
     return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
 
 
-async def stream(writer, model):
+async def stream(writer, request):
+    model = request["model"]
     each = 4 if model == "several" else 1
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
     loop = asyncio.get_running_loop()
@@ -28,7 +29,8 @@ async def stream(writer, model):
         await asyncio.sleep(max(start + i * GAP - loop.time(), 0))
         text = "" if model == "empty" and i % 2 else "word " * each
         event({"choices": [{"index": 0, "text": text, "finish_reason": "length" if i + each == TOKENS else None}]})
-    event({"choices": [], "usage": {"prompt_tokens": 32, "completion_tokens": TOKENS, "total_tokens": 32 + TOKENS}})
+    if (request.get("stream_options") or {}).get("include_usage"):
+        event({"choices": [], "usage": {"prompt_tokens": 32, "completion_tokens": TOKENS, "total_tokens": 32 + TOKENS}})
     event("[DONE]")
     writer.write(b"0\r\n\r\n")
 
@@ -41,7 +43,7 @@ async def serve(reader, writer):
             body = await reader.readexactly(size)
             path = head.split()[1]
             if path == "/v1/completions":
-                await stream(writer, json.loads(body)["model"])
+                await stream(writer, json.loads(body))
             elif path == "/tokenize":
                 writer.write(http("application/json", json.dumps({"count": len(json.loads(body).get("prompt", "").split()), "max_model_len": 8192})))
             elif path in ("/health", "/v1/models"):
