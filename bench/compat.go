@@ -27,7 +27,7 @@ func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error
 	for i := range records {
 		r := &records[i]
 		why := r.failure(run.Embedding())
-		if why == "" || why == Empty && r.Status == 200 && tool == "sglang" {
+		if why == "" || why == Empty && (r.Status == 200 && tool == "sglang" || len(r.Blank) > 0 && tool == "vllm") {
 			c.ok = append(c.ok, r)
 		}
 	}
@@ -36,7 +36,7 @@ func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error
 	case "sglang":
 		c.sglang()
 	case "vllm":
-		c.vllm(goodput(o.SLO, records, c.ok, c.seconds, nil))
+		c.vllm(o.SLO)
 	case "aiperf":
 		c.aiperf()
 	case "guidellm":
@@ -155,29 +155,30 @@ func (s Stats) six() []Figure {
 	return []Figure{{"mean", s.Mean}, {"median", s.Median}, {"std", s.Std}, {"p90", s.P90}, {"p95", s.P95}, {"p99", s.P99}}
 }
 
-// vllm adds the figures of vllm bench serve. The first event counts as the first token even if the event is empty or
-// gives only a role. In that case the first gap includes the prefill. Gaps are measured between all events, with or
-// without text. A request ends with its last token.
-func (c *compat) vllm(good *Goodput) {
+// vllm adds the figures of vllm bench serve. Every event with a choice counts as a token, even if the event is empty or
+// gives only a role or a finish reason. A request ends with the last of them.
+func (c *compat) vllm(slo SLO) {
 	var e2e, ttft, tpot []float64
 	var itl sample
-	for _, r := range c.ok {
-		start := r.FirstAny
-		if start == Never {
-			start = r.First
-		}
-		first, _ := since(start, r.Sent)
-		last, _ := since(max(r.Last, start), r.Sent)
-		ttft, e2e = append(ttft, float64(first)), append(e2e, float64(last))
+	good := 0
+	for i, r := range c.ok {
+		r = r.choices()
+		c.ok[i] = r
+		first, _ := since(r.First, r.Sent)
+		last, _ := r.E2E()
+		mean := 0.0
 		if r.OutputLen > 1 {
-			tpot = append(tpot, float64(last-first)/float64(r.OutputLen-1))
+			mean = float64(last-first) / float64(r.OutputLen-1)
+			tpot = append(tpot, mean)
 		}
-		if r.First > start {
-			itl.add(float64(r.First-start), 1)
-		}
+		ttft, e2e = append(ttft, float64(first)), append(e2e, float64(last))
 		r.gaps(func(_, _ *Chunk, gap int64, _ int) { itl.add(float64(gap), 1) })
+		latency := map[string]float64{"ttft": float64(first), "tpot": mean, "e2e": float64(last)}
+		if !slices.ContainsFunc(slo, func(o Objective) bool { return latency[o.Key] > float64(o.Limit) }) {
+			good++
+		}
 	}
-	input, output := c.totals((*Record).inputLen), c.totals(outputLen)
+	input, output := c.totals(func(r *Record) int { return r.PromptLen }), c.totals(outputLen)
 	peak, most := buckets(c.ok, otherEvents, nil)
 	c.put("duration", c.seconds)
 	c.put("completed", float64(len(c.ok)))
@@ -185,8 +186,9 @@ func (c *compat) vllm(good *Goodput) {
 	c.put("total_input_tokens", float64(input))
 	c.put("total_output_tokens", float64(output))
 	c.put("request_throughput", float64(len(c.ok))/c.seconds)
-	if good != nil {
-		c.put("request_goodput", good.Rate)
+	known := func(o Objective) bool { return o.Key == "ttft" || o.Key == "tpot" || o.Key == "e2e" }
+	if len(slo) > 0 && !slices.ContainsFunc(slo, func(o Objective) bool { return !known(o) }) {
+		c.put("request_goodput", float64(good)/c.seconds)
 	}
 	c.put("output_throughput", float64(output)/c.seconds)
 	c.put("total_token_throughput", float64(input+output)/c.seconds)
@@ -201,6 +203,28 @@ func (c *compat) vllm(good *Goodput) {
 		c.put("std_"+f.name+"_ms", f.of.Std/1e6)
 		c.put("p99_"+f.name+"_ms", f.of.P99/1e6)
 	}
+}
+
+// choices returns the record as vLLM's client sees it: each event with a choice is a chunk with text, and the last one
+// ends the request. Records of older versions have no Blank events, except that FirstAny may be one.
+func (r *Record) choices() *Record {
+	at := slices.Clone(r.Blank)
+	for _, c := range r.Chunks {
+		at = append(at, c.At)
+	}
+	if r.Blank == nil && r.FirstAny != Never && !slices.Contains(at, r.FirstAny) {
+		at = append(at, r.FirstAny)
+	}
+	slices.Sort(at)
+	v := *r
+	v.Chunks = nil
+	for _, t := range at {
+		v.Chunks = append(v.Chunks, Chunk{At: t, Tokens: -1, Text: true})
+	}
+	if len(at) > 0 {
+		v.First, v.Done = at[0], at[len(at)-1]
+	}
+	return &v
 }
 
 // aiperf adds the figures of AIPerf. inter_token_latency has one value per request, (latency − TTFT)/(n − 1), where the

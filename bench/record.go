@@ -44,6 +44,8 @@ type Record struct {
 
 	// Chunks are the events with tokens or text, in order.
 	Chunks []Chunk `json:"chunks,omitempty"`
+	// Blank holds the receive times of the other events with a choice, such as a role or a finish reason (OpenAI's APIs).
+	Blank []int64 `json:"blank,omitempty"`
 
 	// CachedDetails are SGLang's cached_tokens_details, if requested.
 	CachedDetails map[string]any `json:"cached_details,omitempty"`

@@ -342,6 +342,7 @@ var arrows = []struct {
 	{"internal/testing/slurmtest", []string{"internal/job/slurm"}},
 	{"internal/job/slurm", nil},
 	{"internal/testing/sqlitedb", nil},
+	{"internal/testing/servertest", []string{"internal/api/client", "internal/api/servers"}},
 	{"internal/api/servers", []string{"internal/api/client"}},
 	{"internal/api/client", []string{"internal/api/wire"}},
 	{"internal/api/wire", []string{"internal/api"}},

@@ -1,9 +1,14 @@
 """figure.py KIND COUNT FILE: what a benchmark client wrote of its own figures, in one line of words.
 
 Status 1 if not so many requests were answered (one_batch: tokens came), or one failed.
+
+figure.py beside OURS FILE: the client's means beside those of stepscope's output OURS, in ms. Status 1 if they differ
+by over 5 % (busy machines: LOOSE=PERCENT).
 """
 
 import json
+import os
+import re
 import sys
 
 
@@ -27,6 +32,15 @@ def aiperf(report):
 kind, want, path = sys.argv[1:]
 with open(path) as f:
     report = json.loads(f.read().strip().splitlines()[-1]) if path.endswith(".jsonl") else json.load(f)
+if kind == "beside":
+    ours = dict(re.findall(r"^(mean_\w+_ms) +(\S+)$", open(want).read(), re.M))
+    said, most = [], 0.0
+    for name in ("ttft", "tpot", "itl"):
+        theirs, own = report[f"mean_{name}_ms"], float(ours[f"mean_{name}_ms"])
+        said.append(f"{name.upper()} {theirs:.2f} and {own:.2f}")
+        most = max(most, abs(own / theirs - 1))
+    print(", ".join(said) + f" ms: {most:.1%} apart at most")
+    sys.exit(most > float(os.environ.get("LOOSE", 5)) / 100)
 if kind == "one_batch":
     if report["total_output_tokens"] != int(want):
         sys.exit(f"{report['total_output_tokens']} of {want} tokens came")

@@ -100,9 +100,13 @@ func vllmLine(text string) (l Line, ok bool) {
 		name, _, _ := strings.Cut(engine, ":")
 		l.DP, _ = Number(name)
 	}
+	onCPU := math.NaN() // the usage on a CPU; releases before 0.8 report it beside that of the GPU
 	ok = l.fields(title+rest, map[string]*float64{
-		"Running": &l.Running, "Waiting": &l.Queued, "Pending": &l.Queued, "GPU KV cache usage": &l.Usage, "Avg generation throughput": &l.Rate,
+		"CPU KV cache usage": &onCPU, "Running": &l.Running, "Waiting": &l.Queued, "Pending": &l.Queued, "GPU KV cache usage": &l.Usage, "Avg generation throughput": &l.Rate,
 	})
+	if math.IsNaN(l.Usage) {
+		l.Usage = onCPU
+	}
 	l.Usage /= 100
 	return l, ok
 }

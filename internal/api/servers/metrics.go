@@ -46,6 +46,7 @@ type Metric struct {
 	// If Only is set, only samples with this label count. If But is set, samples with this label do not count.
 	Only, But [2]string
 	Former    bool // the name in earlier releases
+	Less      bool // subtracted instead of added
 }
 
 // sglang holds SGLang's metrics from 0.5.11 on. Stepscope's server has the same names.
@@ -79,6 +80,7 @@ var vllm = []Metric{
 	{Name: "gpu_cache_usage_perc", Figure: Usage, Former: true},
 	{Name: "generation_tokens_total", Figure: Generated},
 	{Name: "prompt_tokens_total", Figure: Computed},
+	{Name: "prompt_tokens_cached_total", Figure: Computed, Less: true}, // earlier releases do not tell cached tokens apart
 	{Name: "iteration_tokens_total_count", Figure: Passes},
 	{Name: "generation_tokens_total", Figure: AllGenerated},
 	{Name: "prefix_cache_queries_total", Figure: Prompt},

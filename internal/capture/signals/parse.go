@@ -110,17 +110,21 @@ func gather(metrics iter.Seq[client.Metric]) (s *Sample, ok bool) {
 			continue
 		}
 		for _, one := range of.metrics[name] {
+			v := m.Value
+			if one.Less {
+				v = -v
+			}
 			if one.Only[0] != "" && m.Label(one.Only[0]) != one.Only[1] || one.But[0] != "" && m.Label(one.But[0]) == one.But[1] {
 				continue
 			}
 			if at := whole[one.Figure]; at != nil {
-				add(at(s), m.Value)
+				add(at(s), v)
 			} else if at := ranked[one.Figure]; at != nil {
 				who := reporter(&m)
 				if by[who] == nil {
 					by[who] = new(fresh(who.dp))
 				}
-				add(at(by[who]), m.Value)
+				add(at(by[who]), v)
 			}
 		}
 		if of.metrics[name] != nil {

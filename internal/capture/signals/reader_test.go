@@ -54,6 +54,10 @@ func TestParse(t *testing.T) {
 			vllm:generation_tokens_total{engine="1",model_name="m"} 77.0
 			vllm:iteration_tokens_total_count{engine="1",model_name="m"} 12.0`,
 			"DP0 3 - - - - - - - - -; DP1 8 - - 0.25 - 77 - 12 - -"},
+		{"vLLM: cached prompt tokens are not computed", `
+			vllm:prompt_tokens_cached_total{engine="0",model_name="m"} 300.0
+			vllm:prompt_tokens_total{engine="0",model_name="m"} 420.0`,
+			"DP0 - - - - - - 120 - - -"},
 		{"not an LLM server: metrics", "go_goroutines 12\nprocess_cpu_seconds_total 3", "nothing"},
 		{"empty", "", "nothing"},
 	} {

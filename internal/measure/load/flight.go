@@ -250,6 +250,9 @@ func (f *flight) event(data []byte, at int64) {
 	tokens, worth := f.count(e)
 	f.facts(e)
 	if !worth {
+		if e.choice && f.run.target.family != native {
+			f.rec.Blank = append(f.rec.Blank, at)
+		}
 		return
 	}
 	text := len(e.text) > 0 || e.ids || e.tool
