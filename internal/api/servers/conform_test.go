@@ -22,7 +22,10 @@ var recorded = map[servers.Kind]struct {
 	}},
 	servers.VLLM: {"vllm", servertest.Evidence{
 		Loads:   []string{"Avg prompt throughput"},
-		Missing: map[string]string{"spec_decode_num_drafts_total": "only with speculative decoding"},
+		Missing: map[string]string{
+			"spec_decode_num_drafts_total": "only with speculative decoding", "spec_decode_num_draft_tokens_total": "only with speculative decoding",
+			"spec_decode_num_accepted_tokens_total": "only with speculative decoding", servers.AcceptedPositions + "_total": "only with speculative decoding",
+		},
 	}},
 	servers.OpenAI:  {"openai", servertest.Evidence{}},
 	servers.Unknown: {"none", servertest.Evidence{}},
