@@ -21,7 +21,7 @@ var recorded = map[servers.Kind]struct {
 		Missing: map[string]string{"scheduler_stage_seconds_total": "since 0.5.23"},
 	}},
 	servers.VLLM: {"vllm", servertest.Evidence{
-		Loads:   []string{"Avg prompt throughput"},
+		Loads: []string{"Avg prompt throughput"},
 		Missing: map[string]string{
 			"spec_decode_num_drafts_total": "only with speculative decoding", "spec_decode_num_draft_tokens_total": "only with speculative decoding",
 			"spec_decode_num_accepted_tokens_total": "only with speculative decoding", servers.AcceptedPositions + "_total": "only with speculative decoding",
