@@ -47,22 +47,56 @@ const (
 
 // pace returns nil if the load has no rate of its own, if it is too small or too short for a verdict, if more than a
 // twentieth of its requests failed other than by refusal (429, 503), or if E2E depends on unknown times of tokens. Requests that were ended with the load
-// count as in flight until then; how long they would have taken is not known. If a profiling window touched the load,
-// pace also assumes that the server did no work in the touched time, and returns nil if that could explain the verdict.
+// count as in flight until then; how long they would have taken is not known. If profiling windows touched the load, pace
+// also takes off the time by which they delayed the server, and returns nil if that could explain the verdict.
 func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
-	p := paceLess(records, ok, run, nil)
+	p := paceLess(records, ok, run, delay{})
 	if p == nil || len(t) == 0 || p.Verdict == KeepsUp {
 		return p
 	}
-	less := paceLess(records, ok, run, t)
+	less := paceLess(records, ok, run, delayOf(ok, t))
 	if less == nil || less.Verdict != p.Verdict {
 		return nil
 	}
 	return less
 }
 
-// paceLess is pace with the assumption that the server was stopped during t.
-func paceLess(records []Record, ok []*Record, run *Run, t overlap) *Pace {
+// delay is the time by which profiling windows delayed a server: a share of the time that they touched.
+type delay struct {
+	touched overlap
+	share   float64
+}
+
+// delayOf measures the delay by the tokens that arrived: in the touched time, and per second of the other time from the
+// first request to the last token. If no token was seen outside, the server is taken to have stood still.
+func delayOf(ok []*Record, t overlap) delay {
+	d := delay{t, 1}
+	first, last := int64(math.MaxInt64), int64(0)
+	in, out := 0.0, 0.0
+	for _, r := range ok {
+		first, last = min(first, r.Sent), max(last, r.Done)
+		for _, c := range r.Chunks {
+			if n := float64(max(c.Tokens, 1)); t.over(c.At, c.At+1) {
+				in += n
+			} else {
+				out += n
+			}
+		}
+	}
+	outside := t.left(first, last)
+	if touched := last - first - outside; touched > 0 && outside > 0 && out > 0 {
+		d.share = max(0, 1-in/float64(touched)*float64(outside)/out)
+	}
+	return d
+}
+
+// left returns the length of a period without the delay in it.
+func (d delay) left(from, to int64) int64 {
+	return to - from - int64(d.share*float64(to-from-d.touched.left(from, to)))
+}
+
+// paceLess is pace without the time of a delay.
+func paceLess(records []Record, ok []*Record, run *Run, t delay) *Pace {
 	due := slices.Clone(ok)
 	refused := 0
 	for i := range records {
@@ -82,7 +116,7 @@ func paceLess(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	}
 	n, m := len(due), len(ok)
 	sending := float64(ok[m-1].Scheduled - ok[0].Scheduled)
-	took, part, early := alike(ok), max(5, m/8), math.Inf(1)
+	took, part, early := alike(ok, t), max(5, m/8), math.Inf(1)
 	if took == nil {
 		return nil
 	}
@@ -165,9 +199,9 @@ func waitsInClient(ok []*Record, took []float64, part int) bool {
 	return metric.Median(share[last:]) >= 0.5 && metric.Median(inServer[last:]) < slowAtPeak*metric.Median(inServer[:part])
 }
 
-// alike returns the E2E from scheduled of each request as if all requests had the mean output length. It returns nil if
-// lengths differ and the times of the tokens are not known.
-func alike(ok []*Record) []float64 {
+// alike returns the E2E from scheduled of each request as if all requests had the mean output length. The time per token
+// is without the delay. alike returns nil if lengths differ and the times of the tokens are not known.
+func alike(ok []*Record, d delay) []float64 {
 	var mean float64
 	least, most, untimed := math.MaxInt, 0, 0
 	for _, r := range ok {
@@ -178,6 +212,9 @@ func alike(ok []*Record) []float64 {
 	for i, r := range ok {
 		out[i] = float64(r.Done - r.Scheduled)
 		if tpot, timed := r.TPOT(); timed {
+			if r.Last > r.First {
+				tpot *= float64(d.left(r.First, r.Last)) / float64(r.Last-r.First)
+			}
 			out[i] = float64(r.First-r.Scheduled) + max(mean-1, 0)*tpot
 		} else if r.OutputLen > 1 {
 			untimed++

@@ -166,11 +166,13 @@ func TestPaceTouched(t *testing.T) {
 	for _, c := range []struct {
 		times   float64 // of the capacity
 		windows []Span
+		stops   bool // the server stands still in the windows
 		want    string
 	}{
-		{0.7, []Span{{second, 2 * second}}, KeepsUp},
-		{2, []Span{{second, second * 3 / 2}, {8 * second, second * 17 / 2}, {20 * second, second * 41 / 2}}, Overload},
-		{1.15, []Span{{second, 12 * second}}, ""},
+		{0.7, []Span{{second, 2 * second}}, false, KeepsUp},
+		{2, []Span{{second, second * 3 / 2}, {8 * second, second * 17 / 2}, {20 * second, second * 41 / 2}}, false, Overload},
+		{1.15, []Span{{second, 12 * second}}, false, Overload},
+		{0.7, []Span{{5 * second, 13 * second}}, true, ""},
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
 		rate := c.times * v.capacity()
@@ -179,6 +181,21 @@ func TestPaceTouched(t *testing.T) {
 			at[k] = at[k-1] + 1/rate
 		}
 		records := v.serve(at, r)
+		if w := c.windows[0]; c.stops {
+			later := func(at *int64) {
+				if *at > w.From {
+					*at += w.To - w.From
+				}
+			}
+			for k := range records {
+				later(&records[k].First)
+				later(&records[k].Last)
+				later(&records[k].Done)
+				for i := range records[k].Chunks {
+					later(&records[k].Chunks[i].At)
+				}
+			}
+		}
 		var ok []*Record
 		for k := range records {
 			ok = append(ok, &records[k])

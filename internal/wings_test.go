@@ -72,7 +72,7 @@ const (
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
 	"base":      {8770, 25, 8},
-	"bench":     {4480, 1, 0},
+	"bench":     {4560, 1, 0},
 	"capture":   {9450, 5, 3},
 	"cli":       {10950, 1, 0},
 	"cmd":       {20, 1, 0},
