@@ -360,6 +360,7 @@ func (f *Foreign) lists(o object) error {
 		}
 	}
 	f.Timed = len(starts) == n
+	begin := least(starts)
 	for i := range n {
 		failure := ""
 		if i < len(failures) {
@@ -367,7 +368,7 @@ func (f *Foreign) lists(o object) error {
 		}
 		at := 0.0
 		if f.Timed {
-			at = starts[i] - least(starts)
+			at = starts[i] - begin
 		}
 		r := newRecord(i, at*1e9, inputs[i], outputs[i])
 		if failure != "" || ttfts[i] <= 0 {

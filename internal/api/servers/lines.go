@@ -87,7 +87,7 @@ func vllmLine(text string) (l Line, ok bool) {
 	}
 	// Lines have no year: take the latest year in which the line is not in the future.
 	const stamp = "01-02 15:04:05"
-	at = strings.TrimLeft(at, " \x1b[0m")
+	at = strings.TrimSpace(strings.TrimPrefix(at, "\x1b[0m"))
 	if now := time.Now(); len(at) >= len(stamp) {
 		if t, err := time.ParseInLocation(stamp, at[:len(stamp)], time.Local); err == nil {
 			l.At = t.AddDate(now.Year()-t.Year(), 0, 0)

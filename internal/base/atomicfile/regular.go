@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 )
 
 // Open opens a regular file for reading. For a pipe, a socket or a device, which could block the reader for ever, it
-// returns an error at once.
+// returns an error at once. A descriptor that the shell has opened for the process (/dev/fd/63) may be a pipe.
 func Open(path string) (*os.File, error) {
+	if strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/") {
+		return os.Open(path)
+	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

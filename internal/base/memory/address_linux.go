@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime"
@@ -34,6 +35,7 @@ func Supervise() (status int, done bool) {
 		os.Unsetenv(stderrEnv)
 		syscall.CloseOnExec(fd)
 		os.Stderr = os.NewFile(uintptr(fd), "/dev/stderr")
+		log.SetOutput(os.Stderr)
 		return 0, false
 	}
 	limit := addressSpace()
@@ -86,8 +88,8 @@ func supervise(exe string, args []string, limit int64) (status int, err error) {
 		io.Copy(io.Discard, r)
 	}()
 	state, err := p.Wait()
-	if err != nil {
-		return 0, err
+	if err != nil { // the child has done some of the work, so this process must not repeat it
+		return 1, nil
 	}
 	status = state.ExitCode()
 	r.SetReadDeadline(time.Now().Add(time.Second)) // processes that the child has started may still have the pipe

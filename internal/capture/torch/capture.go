@@ -268,7 +268,7 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 			m.dir = path.Join(m.dir, m.Name)
 		}
 	}
-	if err := s.eachUp(ctx, func(m *member) error { return m.place(ctx, w.OutputDir) }); err != nil {
+	if err := s.eachUp(ctx, false, func(m *member) error { return m.place(ctx, w.OutputDir) }); err != nil {
 		return nil, err
 	}
 	s.w.OutputDir = s.members[0].w.OutputDir
@@ -291,7 +291,7 @@ func (s *Session) Arm(ctx context.Context) error {
 		err = s.each(func(m *member) error { m.watchPace(ctx); return nil })
 	}
 	if err == nil {
-		err = s.eachUp(ctx, func(m *member) error { return m.start(ctx) })
+		err = s.eachUp(ctx, false, func(m *member) error { return m.start(ctx) })
 	}
 	for _, m := range all {
 		if m.rest != nil && (err != nil || !slices.Contains(s.members, m)) {

@@ -29,13 +29,15 @@ func (e *downError) Unwrap() error { return e.err }
 // eachUp is like each, but removes a worker behind a router from the session if f fails for it, because the user may
 // not know of that worker. The other workers are recorded. At least one server must remain. A server that the user
 // named is never removed: the session fails before anything is recorded.
-func (s *Session) eachUp(ctx context.Context, f func(*member) error) error {
+// If only is set, only workers that are down are removed.
+func (s *Session) eachUp(ctx context.Context, only bool, f func(*member) error) error {
 	down := map[*member]error{}
 	var mu sync.Mutex
 	err := s.each(func(m *member) error {
 		err := f(m)
 		// A server that may be recording is not removed, so that it is stopped together with the other servers.
-		if m.front == "" || err == nil || ctx.Err() != nil || m.recording() {
+		_, isDown := errors.AsType[*downError](err)
+		if m.front == "" || err == nil || ctx.Err() != nil || m.recording() || only && !isDown {
 			return err
 		}
 		mu.Lock()

@@ -36,7 +36,7 @@ func (s *Session) SetSteps(n int) {
 // server share a directory. Call it when the window has been written.
 func (s *Session) Until(next *Session) {
 	for i, m := range s.members {
-		if i < len(next.members) && next.members[i].URL == m.URL {
+		if m.profile().OwnDir && i < len(next.members) && next.members[i].URL == m.URL {
 			m.until = next.members[i].before
 		}
 	}

@@ -153,7 +153,7 @@ func (s *Session) connect(ctx context.Context, targets []Target) error {
 		m.Target = all[i]
 	}
 	s.members = members
-	return s.eachUp(ctx, func(m *member) error {
+	return s.eachUp(ctx, true, func(m *member) error {
 		if m.front == "" {
 			return nil
 		}

@@ -53,7 +53,7 @@ func GPUClocks(a *match.Aligned, rep *result.Report, states []trace.GPUState) {
 		at := 0
 		if told.Text.Key != "clock_lower" {
 			at = min(1, len(f.Evidence))
-		} else if f.Cause == result.CauseDevice && f.Reason == "" {
+		} else if f.Cause == result.CauseDevice && f.Reason == "" && explains(f, told) {
 			f.Reason = result.ReasonClock
 			why := fact.Of("late_clock", "mine", told.Value, "peers", told.Peers, "reason", told.Text.Get("reason"))
 			if f.Title.Key == "several" {
@@ -63,6 +63,18 @@ func GPUClocks(a *match.Aligned, rep *result.Report, states []trace.GPUState) {
 		}
 		f.Evidence = slices.Insert(f.Evidence, at, told)
 	}
+}
+
+// explains reports whether a lower clock can be the reason of a finding: whether it makes work longer by at least half
+// of what the finding's evidence shows. A GPU that another process shares may also have a lower clock.
+func explains(f *result.Finding, clock result.Evidence) bool {
+	longer := 0.0
+	for _, e := range f.Evidence {
+		if e.Unit == "ns" && e.Peers > 0 {
+			longer = max(longer, e.Value/e.Peers-1)
+		}
+	}
+	return clock.Peers/clock.Value-1 >= longer/2
 }
 
 // timeOfSteps returns the time from the first to the last step of a finding, in ns since the epoch.

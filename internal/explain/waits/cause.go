@@ -86,7 +86,7 @@ func (j *Joined) causes() *Causes {
 	sorted := slices.Sorted(slices.Values(took))
 	from := metric.Quantile(sorted, slowTenth)
 	pace := bench.Summarize(j.records, j.run, bench.Options{}).Pace
-	b := &blame{j: j, pace: pace, hits: hitRate(j.records), ns: map[string]int64{}}
+	b := &blame{j: j, pace: pace, hits: min(hitRate(j.records), 1), ns: map[string]int64{}}
 	c := &Causes{Causes: []Cause{}, Covered: []bench.Span{}, Overload: overload(pace)}
 	explain := func(from, to float64) (n, held int) {
 		for i := range all {
@@ -179,13 +179,13 @@ func (b *blame) add(s *slow, w *Wait, due int64) {
 		take(kind, &queue, queue)
 	} else {
 		take(bySlowRank, &queue, w.QueueSlow)
-		take(byStall, &queue, w.QueuePaused)
+		take(byStall, &queue, w.QueuePaused-w.QueueSlow) // a pause within a step may be the wait for a late rank
 		take(byOtherPrefill, &queue, w.QueuePrefill)
 		take(byUnseenQueue, &queue, w.QueueUnseen)
 		take(byQueue, &queue, queue)
 	}
 	gaps, others, own := w.Stall, w.OtherSteps, w.Decode
-	paused := w.Paused - w.QueuePaused
+	paused := max(w.Paused-w.QueuePaused-w.SlowRank, 0)
 	for _, part := range []*int64{&gaps, &others, &own} {
 		n := min(paused, *part)
 		take(byStall, part, n)

@@ -180,7 +180,10 @@ func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wai
 	idle(made)
 	for _, p := range l.pauses {
 		lo := max(p.from, from)
-		w.Paused += max(min(p.to, made)-lo, 0)
+		if min(p.to, made)-lo < leastPause {
+			continue // the server may have been idle until the request came
+		}
+		w.Paused += min(p.to, made) - lo
 		w.QueuePaused += max(min(p.to, made, begun)-lo, 0)
 	}
 	return w

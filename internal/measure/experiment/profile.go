@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
@@ -37,6 +38,7 @@ type window struct {
 	p       *Profile
 	session *torch.Session   // the latest
 	past    []*torch.Session // windows that were recorded before it
+	failed  []*torch.Session // further windows that could not be opened; they may have delayed servers
 	level   time.Duration    // how long requests waited for first tokens in the latest window
 	unguard context.CancelFunc
 	guarded chan struct{} // closed when the goroutine that guards the session has ended
@@ -192,7 +194,15 @@ func (w *window) finish(run context.Context, res *load.Result, log func(string))
 		return nil, errors.New("the load ended before a window could be opened in its steady part: send a longer load (--num-prompts)")
 	}
 	log("Stopping profiler...")
-	if err := w.session.Stop(ctx); err != nil {
+	err := w.session.Stop(ctx)
+	if n := len(w.past); err != nil && n > 0 { // the earlier windows are complete
+		log(fmt.Sprintf("The last window is left out: %v", err))
+		w.failed, w.session, w.past, err = append(w.failed, w.session), w.past[n-1], w.past[:n-1], nil
+		var more context.CancelFunc
+		ctx, more = context.WithTimeout(context.Background(), limit)
+		defer more()
+	}
+	if err != nil {
 		return nil, err
 	}
 	log("Profiler stopped")
@@ -215,7 +225,7 @@ func (w *window) touched(start time.Time, records []bench.Record) (spans []bench
 	for i := range records {
 		last = max(last, records[i].Done)
 	}
-	for _, s := range w.all() {
+	for _, s := range slices.Concat(w.all(), w.failed) {
 		from, to, known := s.Affected()
 		span := bench.Span{From: max(0, int64(from.Sub(start))), To: last}
 		if known {

@@ -26,6 +26,8 @@ const (
 	leastRest   = 3 * time.Second  // minimum time between two windows
 	leastWait   = time.Millisecond // shorter waits are never long
 	slowTenth   = 0.9              // quantile of TTFT from which a request is slow
+	slowest     = 0.99             // quantile of TTFT that only few requests of an even load exceed
+	grows       = 1.25             // how many times as large the median TTFT is if it has grown
 )
 
 // again waits until another window is due, opens it and reports whether it is open.
@@ -37,16 +39,20 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 	if !known || ctx.Err() != nil {
 		return false
 	}
-	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(slowTenth)), leastWait)
+	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(slowest)), leastWait)
+	median := at.live.TTFT.Quantile(0.5)
 	s, err := torch.Prepare(ctx, w.p.Targets, w.p.Window, w.p.Options)
 	if err != nil {
-		log(fmt.Sprintf("No further window: %v", err))
+		if ctx.Err() == nil {
+			log(fmt.Sprintf("No further window: %v", err))
+		}
 		return false
 	}
 	var now moment
 	due := func(time.Duration) bool {
 		looked := time.Now()
 		now = moment{waits: w.waits(at.live.Oldest(), looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1, last: at.lastFirsts()}
+		now.grown = float64(at.live.TTFT.Quantile(0.5)) >= grows*float64(median)
 		return now.due()
 	}
 	if !at.wait(ctx, due) {
@@ -55,13 +61,15 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 	log(fmt.Sprintf("Requests wait %s for their first token, longer than before: another window opens, and the one with the slowest requests is kept", metric.Duration(int64(now.waits))))
 	s.LoadRuns(loadWait)
 	before := w.session
-	before.Until(s)
 	w.past, w.session = append(w.past, before), s
 	if w.open(ctx, at, log); w.err != nil { // the earlier windows are complete
-		log(fmt.Sprintf("No further window: %v", w.err))
-		w.err, w.session, w.past = nil, before, w.past[:len(w.past)-1]
+		if ctx.Err() == nil {
+			log(fmt.Sprintf("No further window: %v", w.err))
+		}
+		w.err, w.session, w.past, w.failed = nil, before, w.past[:len(w.past)-1], append(w.failed, s)
 		return false
 	}
+	before.Until(s)
 	w.level = max(w.level, now.waits)
 	return true
 }
@@ -74,6 +82,7 @@ type moment struct {
 	touched time.Duration // time that the latest window touched
 	windows int           // windows so far
 	last    bool          // only the last requests have no first token
+	grown   bool          // the median TTFT has grown since the latest window, as it does if the server is overloaded
 }
 
 // due reports whether another window opens.
@@ -81,7 +90,7 @@ func (m moment) due() bool {
 	if m.rest < leastRest {
 		return false
 	}
-	if m.last {
+	if m.last && m.grown {
 		return float64(m.waits) >= longerLast*float64(m.level) && m.rest >= restLast*m.touched
 	}
 	return m.windows+2 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= restShare*m.touched

@@ -377,7 +377,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	}
 	run.ServerInfo = s.info(ctx)
 	out.Capture.refer(res.Records, &run)
-	if out.Capture != nil && out.Capture.Result != nil {
+	if win != nil && out.Capture != nil && out.Capture.Result != nil {
 		out.Capture.Result.KeepGPUs(states)
 	}
 	summary := bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO, Percentiles: s.Percentiles})

@@ -169,8 +169,8 @@ func device(raw json.RawMessage, id int32, src *trace.Source) {
 	var devices []struct {
 		ID   int32  `json:"id"`
 		Name string `json:"name"`
-		UUID string `json:"uuid"`
-		PCI  string `json:"pciBusId"`
+		UUID any    `json:"uuid"`
+		PCI  any    `json:"pciBusId"`
 	}
 	if raw == nil || json.Unmarshal(raw, &devices) != nil {
 		return
@@ -178,7 +178,9 @@ func device(raw json.RawMessage, id int32, src *trace.Source) {
 	src.HasGPU, src.Visible = len(devices) > 0, len(devices)
 	for _, d := range devices {
 		if d.ID == id {
-			src.Device, src.UUID, src.PCI = d.Name, d.UUID, d.PCI
+			src.Device = d.Name
+			src.UUID, _ = d.UUID.(string)
+			src.PCI, _ = d.PCI.(string)
 		}
 	}
 }
