@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Four times the input may take mostGrowth times the processor time. Below fewSeconds, start-up and noise dominate.
+// Four times the input may take mostGrowth times the processor time. Below leastCPU, start-up and noise dominate.
 const (
 	mostGrowth = 6
-	fewSeconds = 500 * time.Millisecond
+	leastCPU = 500 * time.Millisecond
 	mostCPU    = 60 * time.Second
 )
 
@@ -74,7 +74,7 @@ func (sh shape) write(dir string, n int) error {
 }
 
 // grows compares the processor time of a command on a small input and on one that is four times as large. It runs the
-// small input only if the large one takes longer than fewSeconds.
+// small input only if the large one takes longer than leastCPU.
 func (a *attack) grows(dir, what string, small, large []string) {
 	a.try()
 	l, err := cpu(dir, large)
@@ -85,7 +85,7 @@ func (a *attack) grows(dir, what string, small, large []string) {
 		a.fail("%s: %s: %v", what, strings.Join(large, " "), err)
 		return
 	}
-	if l < fewSeconds {
+	if l < leastCPU {
 		return
 	}
 	s, err := cpu(dir, small)
