@@ -13,7 +13,7 @@ import (
 // Four times the input may take mostGrowth times the processor time. Below leastCPU, start-up and noise dominate.
 const (
 	mostGrowth = 6
-	leastCPU = 500 * time.Millisecond
+	leastCPU   = 500 * time.Millisecond
 	mostCPU    = 60 * time.Second
 )
 
