@@ -195,8 +195,14 @@ func hostileHTTP(a *attack, router bool) error {
 		defer target.stop(a)
 	}
 	defer s.stop(a)
-	if err := target.answers(); err != nil {
-		return err
+	// A router has just begun to look for its workers.
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if err = target.answers(); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			return err
+		}
 	}
 	alive := func(what string) {
 		if err := target.answers(); err != nil {

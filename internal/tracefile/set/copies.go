@@ -1,7 +1,6 @@
 package set
 
 import (
-	"bytes"
 	"cmp"
 	"hash/maphash"
 	"io"
@@ -87,7 +86,7 @@ func repeats(a, b *Head) bool {
 	case a.Print != 0 || b.Print != 0:
 		return a.Print == b.Print && a.events() == b.events()
 	}
-	return a.File.Size > 0 && a.File.Size == b.File.Size && x.Rank != y.Rank && x.Rank.DP == y.Rank.DP && b.World.Known && equal(a.File.Path, b.File.Path)
+	return a.File.Size > 0 && a.File.Size == b.File.Size && x.Rank != y.Rank && x.Rank.DP == y.Rank.DP && b.World.Known && a.content() != 0 && a.content() == b.content()
 }
 
 // printSeed is the seed of prints.
@@ -144,29 +143,26 @@ func hashEvents(path string) uint64 {
 	}
 }
 
-// equal reports whether two files have the same content.
-func equal(a, b string) bool {
-	x, err := atomicfile.Open(a)
+// content returns a hash of the bytes of the file, or 0 if it cannot be read. It reads the file once.
+func (h *Head) content() uint64 {
+	if h.bytes == nil {
+		h.bytes = new(hashBytes(h.File.Path))
+	}
+	return *h.bytes
+}
+
+func hashBytes(path string) uint64 {
+	f, err := atomicfile.Open(path)
 	if err != nil {
-		return false
+		return 0
 	}
-	defer x.Close()
-	y, err := atomicfile.Open(b)
-	if err != nil {
-		return false
+	defer f.Close()
+	var h maphash.Hash
+	h.SetSeed(printSeed)
+	if _, err := io.Copy(&h, f); err != nil {
+		return 0
 	}
-	defer y.Close()
-	left, right := make([]byte, 1<<16), make([]byte, 1<<16)
-	for {
-		n, errA := io.ReadFull(x, left)
-		m, errB := io.ReadFull(y, right)
-		if !bytes.Equal(left[:n], right[:m]) {
-			return false
-		}
-		if errA != nil || errB != nil {
-			return errA == errB
-		}
-	}
+	return h.Sum64()
 }
 
 // joinCopies drops windows whose files all repeat files of one window with more files, as when a file of a window was

@@ -32,6 +32,7 @@ type Head struct {
 	Problem *Problem // reason why the file cannot be read; nil: the file is readable
 
 	whole *uint64 // hash of all spans; nil: not known
+	bytes *uint64 // hash of the bytes of the file; nil: not read yet
 }
 
 // Member is one top-level member of a trace. Value is JSON text.
