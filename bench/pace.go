@@ -54,6 +54,9 @@ func pace(records []Record, ok []*Record, run *Run, t overlap) *Pace {
 	if p == nil || len(t) == 0 || p.Verdict == KeepsUp {
 		return p
 	}
+	if first, last := ok[0].Sent, ok[len(ok)-1].Done; !enough(t.left(first, last), last-first) {
+		return nil
+	}
 	less := paceLess(records, ok, run, delayOf(ok, t))
 	if less == nil || less.Verdict != p.Verdict {
 		return nil

@@ -149,9 +149,9 @@ func TestBenchServingFaults(t *testing.T) {
 // TestWrongBackend checks that verbs that use /generate name a server that has none, and what to do.
 func TestWrongBackend(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, version, want string }{
-		{"vLLM", `{"version":"0.26.1"}`, "this is vLLM 0.26.1, "},
-		{"any other", "", "this is an OpenAI-compatible server, "},
+	for _, c := range []struct{ name, version, want, backend string }{
+		{"vLLM", `{"version":"0.26.1"}`, "this is vLLM 0.26.1, ", "vllm"},
+		{"any other", "", "this is an OpenAI-compatible server, ", "openai"},
 	} {
 		mux := http.NewServeMux()
 		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) {
@@ -163,7 +163,7 @@ func TestWrongBackend(t *testing.T) {
 		hs := httptest.NewServer(mux)
 		defer hs.Close()
 		status, _, errs := benchFaulty(t, t.Context(), hs.URL, "--warmup-requests", "1")
-		if status != exitFailed || !strings.Contains(errs, c.want+"which has no /generate: give --backend vllm") {
+		if status != exitFailed || !strings.Contains(errs, c.want+"which has no /generate: give --backend "+c.backend) {
 			t.Errorf("bench serving with %s: status %d: %s", c.name, status, errs)
 		}
 		status, _, errs = run(t, t.Context(), "send", "--url", hs.URL)

@@ -41,17 +41,8 @@ func (m *member) guardPrefill(ctx context.Context, s *Session) {
 	}
 }
 
-// fewestPrefills is the number of prefill steps below which a window says nothing about prefill.
-const fewestPrefills = 3
-
-// few reports whether a prefill server recorded too few steps.
+// few reports whether a prefill server recorded fewer than half of the steps that were asked for. A window that ends by
+// itself (EndPrefills) has as many steps as ran in its time, which a small load may leave at one.
 func (s *Steps) few(m *member) bool {
-	if m.Role != api.Prefill || s.Fewest == nil {
-		return false
-	}
-	least := s.Asked / 2
-	if m.cut != "" {
-		least = fewestPrefills
-	}
-	return *s.Fewest < least
+	return m.Role == api.Prefill && s.Fewest != nil && m.cut == "" && *s.Fewest < s.Asked/2
 }

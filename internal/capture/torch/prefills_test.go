@@ -7,15 +7,30 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// TestEndPrefills checks that the window of a prefill server ends with that of the decode server, and that a window with
-// too few prefill steps is incomplete.
+// TestFewPrefills checks when a window has too few prefill steps: fewer than half of those asked for, if it did not end
+// with the decode servers.
+func TestFewPrefills(t *testing.T) {
+	for _, c := range []struct {
+		role     string
+		recorded int
+		cut      string
+		want     bool
+	}{{api.Prefill, 9, "", true}, {api.Prefill, 10, "", false}, {api.Prefill, 1, "its window ended", false}, {api.Decode, 1, "", false}} {
+		s := &Steps{Asked: 20, Fewest: &c.recorded}
+		if got := s.few(&member{Target: Target{Role: c.role}, cut: c.cut}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestEndPrefills checks that the window of a prefill server ends with that of the decode server.
 func TestEndPrefills(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		steps int // prefill steps of the recording
 		few   bool
-	}{{"enough", 6, false}, {"too few", 2, true}} {
+	}{{"enough", 6, false}, {"as many as ran", 2, false}} {
 		prefill, decode := newFake(t, false, `{"version":"0.5.23","tp_size":1}`), newFake(t, false, `{"version":"0.5.23","tp_size":1}`)
 		var steps []string
 		for range c.steps {

@@ -27,6 +27,9 @@ type Server struct {
 	lanes []*lane
 }
 
+// Rename changes the name of the server.
+func (s *Server) Rename(name string) { s.name = name }
+
 // Options configure Analyze.
 type Options struct {
 	Host string // host of the client; "": unknown

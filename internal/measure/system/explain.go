@@ -307,9 +307,6 @@ type Explained struct {
 // why the slow requests of these runs waited in the servers.
 func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool, load ...bench.Measured) (*Explained, error) {
 	servers := captured(res)
-	if len(servers) == 1 {
-		servers[0].Name = "" // the only server needs no name
-	}
 	if skip {
 		for i := range servers {
 			servers[i].Paths = nil
@@ -329,7 +326,10 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool, lo
 	out := &Explained{PD: report.Plain(pd)}
 	if len(load) > 0 {
 		host, _ := os.Hostname()
-		out.Requests = o.waited(load, all, host)
+		var unknown error
+		if out.Requests, unknown = o.waited(load, all, host); unknown != nil { // a short load may lie outside the window
+			o.Say.Warn("The causes for which requests waited are unknown: %v", unknown)
+		}
 	}
 	if o.HTML != "" {
 		if out.Pages = o.pages(all); pd != nil {

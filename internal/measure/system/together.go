@@ -94,25 +94,29 @@ func (o *Options) requests(run *runs.Run, all []*explained) *waits.Result {
 		o.Say.Lack("the causes for which requests waited are unknown: %v", err)
 		return nil
 	}
-	return o.waited(load.Runs, all, run.Manifest().Machine.Host)
+	r, err := o.waited(load.Runs, all, run.Manifest().Machine.Host)
+	if err != nil {
+		o.Say.Lack("the causes for which requests waited are unknown: %v", err)
+	}
+	return r
 }
 
-// waited is requests for runs of a client on the given host.
-func (o *Options) waited(load []bench.Measured, all []*explained, host string) *waits.Result {
+// waited explains the waits of the runs of a client on the given host.
+func (o *Options) waited(load []bench.Measured, all []*explained, host string) (*waits.Result, error) {
 	var servers []*waits.Server
 	var late []waits.Late
 	for _, x := range all {
+		name := x.Name
+		if len(all) == 1 {
+			name = "" // the only server needs no name
+		}
 		if x.served != nil {
+			x.served.Rename(name)
 			servers = append(servers, x.served)
 		}
 		for _, l := range x.late {
-			late = append(late, l.Of(x.Name))
+			late = append(late, l.Of(name))
 		}
 	}
-	r, err := waits.Analyze(load, servers, waits.Options{Host: host, Late: late})
-	if err != nil {
-		o.Say.Lack("the causes for which requests waited are unknown: %v", err)
-		return nil
-	}
-	return r
+	return waits.Analyze(load, servers, waits.Options{Host: host, Late: late})
 }

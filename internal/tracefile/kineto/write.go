@@ -83,7 +83,21 @@ func (k *writer) head() {
 	src := &k.t.Source
 	k.str("{\n  \"schemaVersion\": 1,\n")
 	if src.Device != "" {
-		k.str("  \"deviceProperties\": [\n    {\n      \"id\": ").int(int64(k.mainDevice())).str(", \"name\": \"").str(chromejson.Escape(src.Device)).str("\"\n    }\n  ],\n")
+		own := int64(k.mainDevice())
+		k.str("  \"deviceProperties\": [\n    {\n      \"id\": ").int(own).str(", \"name\": \"").str(chromejson.Escape(src.Device)).str("\"")
+		for _, id := range [][2]string{{"uuid", src.UUID}, {"pciBusId", src.PCI}} {
+			if id[1] != "" {
+				k.str(", \"" + id[0] + "\": \"").str(chromejson.Escape(id[1])).str("\"")
+			}
+		}
+		k.str("\n    }")
+		for i, left := int64(0), src.Visible-1; left > 0; i++ { // the other devices that the process saw
+			if i != own {
+				k.str(",\n    {\n      \"id\": ").int(i).str("\n    }")
+				left--
+			}
+		}
+		k.str("\n  ],\n")
 	}
 	if src.TraceID != "" {
 		k.str("  \"trace_id\": \"").str(chromejson.Escape(src.TraceID)).str("\",\n")

@@ -177,7 +177,7 @@ func device(raw json.RawMessage, id int32, src *trace.Source) {
 	}
 	src.HasGPU, src.Visible = len(devices) > 0, len(devices)
 	for _, d := range devices {
-		if d.ID == id {
+		if d.ID == id && (d.Name != "" || src.Device == "") { // a merged file lists a device several times
 			src.Device = d.Name
 			src.UUID, _ = d.UUID.(string)
 			src.PCI, _ = d.PCI.(string)
