@@ -227,12 +227,17 @@ func (s *Server) call(ctx context.Context, method, path string, body []byte, int
 
 // Info returns the reply of /server_info, or of /get_server_info on older servers.
 func (s *Server) Info(ctx context.Context) (info map[string]any, err error) {
-	err = s.Get(ctx, "/server_info", &info)
-	if r, ok := errors.AsType[*Refused](err); ok && r.Status == http.StatusNotFound {
-		err = s.Get(ctx, "/get_server_info", &info)
+	for _, route := range InfoRoutes {
+		err = s.Get(ctx, route, &info)
+		if r, ok := errors.AsType[*Refused](err); !ok || r.Status != http.StatusNotFound {
+			break
+		}
 	}
 	return info, err
 }
+
+// InfoRoutes are the routes of SGLang's data about itself: first the current one, then the older one.
+var InfoRoutes = []string{"/server_info", "/get_server_info"}
 
 // Model returns the first model that the server lists, or "" if it lists none.
 func (s *Server) Model(ctx context.Context) (string, error) {

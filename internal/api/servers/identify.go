@@ -30,9 +30,6 @@ func (f *Found) String() string {
 	return string(f.Kind) + " " + f.Version
 }
 
-// InfoRoutes are the routes of SGLang's data about itself: first the current one, then the older one.
-var InfoRoutes = []string{"/server_info", "/get_server_info"}
-
 // Ask requests a route by GET.
 type Ask func(ctx context.Context, route string) (*client.Reply, error)
 
@@ -40,7 +37,7 @@ type Ask func(ctx context.Context, route string) (*client.Reply, error)
 // have that route too.
 func Identify(ctx context.Context, ask Ask) (f Found, err error) {
 	f.Kind = Unknown
-	for _, route := range InfoRoutes {
+	for _, route := range client.InfoRoutes {
 		r, err := ask(ctx, route)
 		if err != nil {
 			return f, err

@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -41,5 +42,23 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := ReadFile(filepath.Join(dir, "none")); !os.IsNotExist(err) {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// TestOpenDescriptor: the shell passes the output of a command as a pipe with a number: analyze <(zcat FILE).
+func TestOpenDescriptor(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.WriteString("text")
+	w.Close()
+	path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+	if _, err := os.Stat(path); err != nil {
+		t.Skip(err)
+	}
+	if text, err := ReadFile(path); err != nil || string(text) != "text" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -177,7 +177,7 @@ func (m *member) identify(ctx context.Context) error {
 // get requests a route for the identification of the server.
 func (m *member) get(ctx context.Context, route string) (*client.Reply, error) {
 	r, err := m.ask(ctx, http.MethodGet, route, nil, askPatience)
-	if err != nil || !slices.Contains(servers.InfoRoutes, route) {
+	if err != nil || !slices.Contains(client.InfoRoutes, route) {
 		return r, err
 	}
 	switch r.Status {

@@ -26,7 +26,7 @@ const (
 	leastRest   = 3 * time.Second  // minimum time between two windows
 	leastWait   = time.Millisecond // shorter waits are never long
 	slowTenth   = 0.9              // quantile of TTFT from which a request is slow
-	slowest     = 0.99             // quantile of TTFT that only few requests of an even load exceed
+	rare        = 0.99             // quantile of TTFT that only few requests of an even load exceed
 	grows       = 1.25             // how many times as large the median TTFT is if it has grown
 )
 
@@ -39,7 +39,7 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 	if !known || ctx.Err() != nil {
 		return false
 	}
-	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(slowest)), leastWait)
+	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(rare)), leastWait)
 	median := at.live.TTFT.Quantile(0.5)
 	s, err := torch.Prepare(ctx, w.p.Targets, w.p.Window, w.p.Options)
 	if err != nil {
