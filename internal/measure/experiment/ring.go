@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 const (
 	mostWindows = 8                // windows of a load; servers keep the files of each
 	longer      = 1.5              // how many times as long requests wait when the next window opens
-	longerLast  = 1.02             // the same, for windows of the last first tokens
 	lastShare   = 0.07             // share of the requests without a first token when these windows open
 	restShare   = 6                // minimum time between two windows, in times of the time that the earlier one touched
 	restLast    = 3                // the same, before windows of the last first tokens
@@ -40,7 +40,9 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		return false
 	}
 	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(rare)), leastWait)
-	median := at.live.TTFT.Quantile(0.5)
+	if len(w.past) == 0 {
+		w.median = at.live.TTFT.Quantile(0.5)
+	}
 	s, err := torch.Prepare(ctx, w.p.Targets, w.p.Window, w.p.Options)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -48,11 +50,20 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		}
 		return false
 	}
+	begun, firsts := time.Now(), at.live.TTFT.N()
 	var now moment
 	due := func(time.Duration) bool {
-		looked := time.Now()
-		now = moment{waits: w.waits(at.live.Oldest(), looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1, last: at.lastFirsts()}
-		now.grown = float64(at.live.TTFT.Quantile(0.5)) >= grows*float64(median)
+		looked, waited := time.Now(), at.live.Oldest()
+		now = moment{waits: w.waits(waited, looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1}
+		now.grown = float64(at.live.TTFT.Quantile(0.5)) >= grows*float64(w.median)
+		now.slow = waited >= time.Duration(at.live.TTFT.Quantile(slowTenth))
+		if left := at.untilLast(); left <= 0 {
+			now.last = true
+		} else if n := at.live.TTFT.N() - firsts; n > 0 {
+			now.untilLast = time.Duration(left * float64(looked.Sub(begun)) / float64(n))
+		} else {
+			now.untilLast = math.MaxInt64
+		}
 		return now.due()
 	}
 	if !at.wait(ctx, due) {
@@ -81,19 +92,21 @@ type moment struct {
 	rest    time.Duration // time since the latest window
 	touched time.Duration // time that the latest window touched
 	windows int           // windows so far
-	last    bool          // only the last requests have no first token
-	grown   bool          // the median TTFT has grown since the latest window, as it does if the server is overloaded
+	grown   bool          // the median TTFT has grown since the first window, as it does if the server is overloaded
+	slow    bool          // the oldest request without a first token is one of the slow ones
+
+	last      bool          // only the last requests have no first token
+	untilLast time.Duration // time until then, as estimated
 }
 
-// due reports whether another window opens.
+// due reports whether another window opens. If waits grow, no window opens shortly before that of the last first tokens.
 func (m moment) due() bool {
-	if m.rest < leastRest {
-		return false
-	}
+	next := max(leastRest, restLast*m.touched)
 	if m.last && m.grown {
-		return float64(m.waits) >= longerLast*float64(m.level) && m.rest >= restLast*m.touched
+		return m.slow && m.rest >= next
 	}
-	return m.windows+2 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= restShare*m.touched
+	return m.windows+2 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= max(leastRest, restShare*m.touched) &&
+		!(m.grown && m.untilLast < next+m.touched)
 }
 
 // all returns the windows, the latest last.
@@ -112,10 +125,10 @@ func (w *window) waits(waited time.Duration, now time.Time) time.Duration {
 	return max(waited, 0)
 }
 
-// lastFirsts reports whether only the last requests of the load have no first token yet.
-func (l *level) lastFirsts() bool {
+// untilLast returns the number of first tokens after which only the last requests have none.
+func (l *level) untilLast() float64 {
 	left := l.rounds - l.live.TTFT.N() - l.live.Failed.Load()
-	return left > 0 && float64(left) <= max(lastShare*float64(l.rounds), 2)
+	return float64(left) - max(lastShare*float64(l.rounds), 2)
 }
 
 // slowest returns the session in which most of the slow requests received their first token.

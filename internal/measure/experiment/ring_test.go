@@ -21,11 +21,13 @@ func TestMoment(t *testing.T) {
 		{"soon after an expensive window", moment{waits: 2 * s, level: s, rest: 5 * s, touched: s, windows: 1}, false},
 		{"soon after a cheap window", moment{waits: 2 * s, level: s, rest: 4 * s, touched: s / 10, windows: 1}, true},
 		{"at once", moment{waits: 2 * s, level: s, rest: s / 2, windows: 1}, false},
-		{"the last first tokens", moment{waits: 12 * s / 10, level: s, rest: 5 * s, touched: s, windows: 1, last: true, grown: true}, true},
-		{"the last first tokens of an even load", moment{waits: 12 * s / 10, level: s, rest: 5 * s, touched: s, windows: 1, last: true}, false},
-		{"the last first tokens, not late", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true}, false},
+		{"the last first tokens", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true, grown: true, slow: true}, true},
+		{"the last first tokens of an even load", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true, slow: true}, false},
+		{"the last first tokens, not late", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true, grown: true}, false},
+		{"shortly before the last first tokens", moment{waits: 2 * s, level: s, rest: 15 * s, touched: s, windows: 1, grown: true, untilLast: 3 * s}, false},
+		{"long before the last first tokens", moment{waits: 2 * s, level: s, rest: 15 * s, touched: s, windows: 1, grown: true, untilLast: 30 * s}, true},
 		{"a window is left for the last first tokens", moment{waits: 9 * s, level: s, rest: 15 * s, touched: s, windows: mostWindows - 2}, false},
-		{"and opens for them", moment{waits: 9 * s, level: s, rest: 15 * s, touched: s, windows: mostWindows - 1, last: true, grown: true}, true},
+		{"and opens for them", moment{rest: 15 * s, touched: s, windows: mostWindows - 1, last: true, grown: true, slow: true}, true},
 	} {
 		if got := c.m.due(); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)

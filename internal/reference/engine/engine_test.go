@@ -177,11 +177,9 @@ func TestFlushCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	drain(events)
-	r.ranks[1].Do(func() {}) // the last event is sent before its step has ended
 	if err := r.FlushCache(soon(t)); err != nil {
 		t.Fatal(err)
 	}
-	r.ranks[1].Do(func() {})
 	if st := r.Stats()[1]; st.EvictableTokens != 0 || st.FreeTokens != 1024 {
 		t.Errorf("%+v", st)
 	}

@@ -202,7 +202,7 @@ func TestDrain(t *testing.T) {
 	var log bytes.Buffer
 	e := fakeengine.New(fakeengine.Options{Pace: 5 * time.Millisecond})
 	defer e.Close()
-	url, stop, done := serve(t, e, server.Options{DrainTimeout: 500 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	url, stop, done := serve(t, e, server.Options{DrainTimeout: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	post := func(body string) *http.Response {
 		res, err := http.Post(url+"/generate", "application/json", strings.NewReader(body))
 		if err != nil {

@@ -115,6 +115,7 @@ func (s *Scheduler) Flush() bool {
 			return
 		}
 		s.cache.Flush()
+		s.note() // the caller may read the statistics
 		done <- true
 	}) {
 		return false
