@@ -146,7 +146,8 @@ func paceLess(records []Record, ok []*Record, run *Run, t delay) *Pace {
 		p.Drain = max(p.Drain, r.Done-due[n-1].Scheduled)
 	}
 	peak := int64(0)
-	for _, c := range running(spans) {
+	counts := running(spans)
+	for _, c := range counts {
 		if c.running > p.Most {
 			p.Most, peak = c.running, c.at
 		}
@@ -171,9 +172,15 @@ func paceLess(records []Record, ok []*Record, run *Run, t delay) *Pace {
 	switch {
 	case waits >= usualOverload*sending, backlog >= queuedOverload*sending && crowded, full:
 		p.Verdict = Overload
-		// The server may have caught up later, so only the completions up to the peak count.
-		if done, _ := slices.BinarySearch(ended, peak+1); done > 1 {
-			p.Sustained = min(p.Sustained, float64(done-1)/float64(max(t.left(ended[0], peak), 1))*1e9)
+		from, to := crest(counts, p.Most)
+		rate := func() float64 {
+			first, _ := slices.BinarySearch(ended, from)
+			last, _ := slices.BinarySearch(ended, to+1)
+			return float64(last-first) / float64(max(t.left(from, to), 1)) * 1e9
+		}
+		if p.Sustained = rate(); p.Offered < (1+rateExcess)*p.Sustained { // the server caught up later: only the completions up to the peak count
+			from, to = ended[0]+1, peak
+			p.Sustained = rate()
 		}
 	case refusals:
 		return nil // a limit of the rate
@@ -188,6 +195,20 @@ func paceLess(records []Record, ok []*Record, run *Run, t delay) *Pace {
 		p.Verdict = ClientLimit
 	}
 	return p
+}
+
+// crest returns the period around the peak in which at least half as many requests as at the peak were in flight. In this
+// time, an overloaded server completes as many requests as it can: it has filled its batch, and has not begun to drain.
+func crest(counts []change, most int) (from, to int64) {
+	peak := slices.IndexFunc(counts, func(c change) bool { return c.running == most })
+	first, last := peak, peak
+	for first > 0 && 2*counts[first-1].running >= most {
+		first--
+	}
+	for last+1 < len(counts) && 2*counts[last+1].running >= most {
+		last++
+	}
+	return counts[first].at, counts[last].at
 }
 
 // waitsInClient reports whether the last requests spent at least half of their time waiting in the client, and no more

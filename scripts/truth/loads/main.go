@@ -27,8 +27,12 @@ import (
 // factors are the rates of the loads, in times of the capacity.
 var factors = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 1.75, 2}
 
-// capacityPrompts is the number of requests that measure the capacity. They are sent at several times the capacity.
-const capacityPrompts = 600
+// The capacity is measured by requests that take about capacitySeconds, at least capacityPrompts. They are sent at
+// several times the capacity.
+const (
+	capacityPrompts = 600
+	capacitySeconds = 10
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -195,7 +199,7 @@ func (t *tester) capacity(ctx context.Context) (float64, error) {
 		}
 		t.roughly = r.Rate
 	}
-	r, err := t.bench(ctx, capacityPrompts, "--request-rate", strconv.FormatFloat(3*t.roughly, 'f', 2, 64))
+	r, err := t.bench(ctx, max(capacityPrompts, int(capacitySeconds*t.roughly)), "--request-rate", strconv.FormatFloat(3*t.roughly, 'f', 2, 64))
 	if err != nil {
 		return 0, err
 	}
