@@ -1,0 +1,87 @@
+package light
+
+import (
+	"strings"
+)
+
+// Device holds the limits of a device: rates of dense matrix products, and of its memory.
+type Device struct {
+	Name   string
+	BF16   float64 // FLOP/s
+	FP8    float64 // FLOP/s; 0: none
+	FP4    float64 // FLOP/s; 0: none
+	Memory float64 // bytes/s
+	Link   float64 // bytes/s to the other devices of the host, in each direction; 0: none
+	SMs    int     // 0: not checked
+	Source string  // where the figures come from
+	Sure   string  // "high": two independent sources; "medium": one good source; "low": a data sheet from memory
+}
+
+// devices are tried in order: the first whose name occurs in the device's name, and whose SMs agree.
+var devices = []struct {
+	name string
+	Device
+}{
+	{"H100 PCIe", Device{"H100 PCIe", 756e12, 1513e12, 0, 2.0e12, 300e9, 114, "torchtitan; 114 SMs × 4096 × 1.62 GHz", "high"}},
+	{"H100 NVL", Device{"H100 NVL", 835e12, 1671e12, 0, 3.9e12, 300e9, 132, "data sheet", "medium"}},
+	{"H100 80GB HBM3", Device{"H100 SXM", 989e12, 1979e12, 0, 3.35e12, 450e9, 132, "torchtitan, pytorch/ao; 132 SMs × 4096 × 1.83 GHz", "high"}},
+	{"H200 NVL", Device{"H200 NVL", 835e12, 1671e12, 0, 4.8e12, 450e9, 132, "data sheet", "medium"}},
+	{"NVIDIA H200", Device{"H200 SXM", 989e12, 1979e12, 0, 4.8e12, 450e9, 132, "data sheet; Nsight Systems reports 4.814 TB/s", "high"}},
+	{"GB200", Device{"GB200", 2500e12, 5000e12, 10000e12, 8.0e12, 900e9, 0, "aiconfigurator", "medium"}},
+	{"B200", Device{"B200", 2250e12, 4500e12, 9000e12, 8.0e12, 900e9, 148, "torchtitan; 148 SMs × 8192 × 1.85 GHz", "medium"}},
+	{"A100-SXM4-40GB", Device{"A100 40 GB", 312e12, 0, 0, 1.555e12, 300e9, 108, "data sheet", "high"}},
+	{"A100-SXM4-80GB", Device{"A100 80 GB", 312e12, 0, 0, 2.039e12, 300e9, 108, "data sheet", "high"}},
+	{"A100 80GB PCIe", Device{"A100 80 GB PCIe", 312e12, 0, 0, 1.935e12, 300e9, 108, "data sheet", "high"}},
+	{"L40S", Device{"L40S", 362e12, 733e12, 0, 0.864e12, 0, 142, "aiconfigurator; 142 SMs × 1024 × 2.49 GHz", "high"}},
+	{"NVIDIA L4", Device{"L4", 121e12, 242e12, 0, 0.300e12, 0, 0, "data sheet (without sparsity)", "high"}},
+	{"RTX 4090", Device{"RTX 4090", 165e12, 330e12, 0, 1.008e12, 0, 128, "data sheet (accumulation in fp32)", "high"}},
+	{"MI300X", Device{"MI300X", 1307e12, 2615e12, 0, 5.3e12, 448e9, 304, "pytorch/ao", "high"}},
+	{"MI325X", Device{"MI325X", 1307e12, 2615e12, 0, 6.0e12, 448e9, 304, "pytorch/ao", "high"}},
+	{"MI355X", Device{"MI355X", 2517e12, 5033e12, 10066e12, 8.0e12, 537.6e9, 256, "AMD's page of 2026-08-31", "medium"}},
+}
+
+// FindDevice returns the limits of the device with the given name, as recorded in traces. sms is its number of
+// multiprocessors or compute units; 0: unknown.
+func FindDevice(name string, sms int) (Device, bool) {
+	for _, d := range devices {
+		if strings.Contains(name, d.name) && (sms == 0 || d.SMs == 0 || sms == d.SMs) {
+			return d.Device, true
+		}
+	}
+	return Device{}, false
+}
+
+// rate returns the FLOP/s for products of a format. A device without the format computes in bf16.
+func (d *Device) rate(c Compute) float64 {
+	switch {
+	case c == FP4 && d.FP4 > 0:
+		return d.FP4
+	case c == FP8 && d.FP8 > 0:
+		return d.FP8
+	}
+	return d.BF16
+}
+
+// Floor returns the least time in which the device can do the work, in ns: that of the bytes or of the FLOPs.
+func (d *Device) Floor(w *Work) float64 {
+	return max(w.Bytes()/d.Memory, w.FLOPs/d.rate(w.Compute)) * 1e9
+}
+
+// The time that a kernel can attain is t0 + work/(η·peak). The figures are those of measured kernels: streaming kernels
+// and copies on H100 and H200, matrix products of 5 to 263 MB on H200, and large products on both.
+const (
+	streamShare  = 0.90
+	productShare = 0.88
+	flopShare    = 0.80
+	streamStart  = 2.5e3 // ns
+	productStart = 3e3   // ns
+)
+
+// Attainable returns the time that good kernels take for the work, in ns.
+func (d *Device) Attainable(w *Work) float64 {
+	share, start := streamShare, streamStart
+	if w.N > 0 {
+		share, start = productShare, productStart
+	}
+	return start + max(w.Bytes()/(share*d.Memory), w.FLOPs/(flopShare*d.rate(w.Compute)))*1e9
+}

@@ -1,0 +1,175 @@
+package light
+
+import "math"
+
+// Layout is the division of the model among ranks. All sizes are at least 1.
+type Layout struct {
+	TP     int // ranks that share each product of a dense MLP and the head
+	AttnTP int // ranks that share the heads: TP, or TP/DP with data-parallel attention
+	EP     int // ranks that share the experts
+	MoETP  int // ranks that share each expert
+}
+
+// Batch is the input of a step on one rank.
+type Batch struct {
+	Tokens   int // new tokens
+	Requests int // requests, which is also the number of tokens whose logits are needed
+	Routed   int // tokens that reach the experts: those of all ranks after a gather; 0: Tokens
+	// Keys is the number of keys, summed over requests, that the last query of each sees. Pairs is the number of pairs of
+	// a query and a key that it sees. They are -1 if they are not known.
+	Keys, Pairs int64
+}
+
+// Sums returns the keys and pairs of requests with the given numbers of new tokens and keys, if a query sees window keys
+// at most (0: all).
+func Sums(tokens, keys []int, window int) (sum, pairs int64) {
+	for i, k := range keys {
+		q := tokens[i]
+		if window == 0 || k <= window {
+			sum, pairs = sum+int64(k), pairs+int64(q)*int64(k)-int64(q)*int64(q-1)/2
+			continue
+		}
+		sum += int64(min(k, window+q-1))
+		full := min(q, k-window) // queries that see the whole window
+		rest := q - full         // the first queries see less
+		first := k - q + 1
+		pairs += int64(full)*int64(window) + int64(rest)*int64(first) + int64(rest)*int64(rest-1)/2
+	}
+	return sum, pairs
+}
+
+// Role is the task of a kernel in a step.
+type Role string
+
+const (
+	Embedding   Role = "embedding"
+	NormIn      Role = "norm before attention"
+	QKV         Role = "qkv_proj"
+	QKNorm      Role = "q/k norm"
+	Rope        Role = "rope"
+	KVWrite     Role = "KV write"
+	Attention   Role = "attention"
+	O           Role = "o_proj"
+	NormPost    Role = "norm before MLP"
+	GateUp      Role = "gate_up_proj"
+	Act         Role = "activation"
+	Down        Role = "down_proj"
+	Router      Role = "router"
+	ExpertsIn   Role = "experts gate_up"
+	ExpertsOut  Role = "experts down"
+	ExpertsSum  Role = "sum of experts"
+	SharedIn    Role = "shared gate_up"
+	SharedOut   Role = "shared down"
+	FinalNorm   Role = "final norm"
+	Head        Role = "lm_head"
+	AllReduce   Role = "all-reduce"
+	AllGather   Role = "all-gather"
+	ReduceScatt Role = "reduce-scatter"
+)
+
+// Work is what one module has to read, write and compute in a step on one rank, at least.
+type Work struct {
+	Role    Role
+	Weights float64 // bytes
+	Acts    float64 // bytes of activations
+	KV      float64 // bytes of the KV cache
+	FLOPs   float64
+	Compute Compute
+	N, K    int // sizes of a product [tokens,K] × [K,N]; 0: not a product
+	// Low and High bound Weights if they depend on the routing of tokens to experts; 0: they do not.
+	Low, High float64
+	// Unknown is set if the keys are not known: KV and FLOPs are then lower bounds.
+	Unknown bool
+}
+
+// Bytes returns all bytes.
+func (w *Work) Bytes() float64 { return w.Weights + w.Acts + w.KV }
+
+const (
+	actBytes  = 2 // of an activation, an element of the KV cache, and a weight outside the layers' products
+	headAlign = 64
+)
+
+// product returns the work of a product over the given rows.
+func product(role Role, rows, n, k int, f Format, bias bool) Work {
+	w := Work{Role: role, N: n, K: k, Compute: f.Compute, Weights: float64(n) * float64(k) * f.Bytes, Acts: float64(rows) * float64(n+k) * actBytes,
+		FLOPs: 2 * float64(rows) * float64(n) * float64(k)}
+	if bias {
+		w.Weights += float64(n) * actBytes
+	}
+	return w
+}
+
+// plain is the format of the weights that are never quantised.
+var plain = Format{Name: "bf16", Bytes: actBytes}
+
+// Layer returns the work of a layer, in the order of execution.
+func (m *Model) Layer(i int, l Layout, b Batch) []Work {
+	t, h, d := b.Tokens, m.Hidden, m.HeadDim
+	q, kv := m.Heads/l.AttnTP, max(1, m.KVHeads/l.AttnTP)
+	rows := func(n int) float64 { return float64(t) * float64(n) * actBytes }
+	norm := func(role Role) Work { return Work{Role: role, Weights: float64(h) * actBytes, Acts: 4 * rows(h)} }
+	out := []Work{norm(NormIn), product(QKV, t, (q+2*kv)*d, h, m.Weight, m.QKVBias)}
+	if m.QKNorm {
+		out = append(out, Work{Role: QKNorm, Weights: 2 * float64(d) * actBytes, Acts: 2 * rows((q+kv)*d)})
+	}
+	out = append(out, Work{Role: Rope, Acts: 2 * rows((q+kv)*d)},
+		Work{Role: KVWrite, Acts: 2 * rows(kv*d), KV: 2 * rows(kv*d)}, m.attention(i, q, kv, b),
+		product(O, t, h, q*d, m.Weight, m.OBias), norm(NormPost))
+	if m.Sparse[i] {
+		return append(out, m.moe(l, b)...)
+	}
+	inter := m.Inter / l.TP
+	return append(out, product(GateUp, t, 2*inter, h, m.Weight, false), Work{Role: Act, Acts: 3 * rows(inter)}, product(Down, t, h, inter, m.Weight, false))
+}
+
+// attention returns the work of the attention of a layer, for q heads and kv key heads of this rank. With a window, the
+// bounds of the keys follow from the means of the batch.
+func (m *Model) attention(i, q, kv int, b Batch) Work {
+	w := Work{Role: Attention, Acts: 2 * float64(b.Tokens) * float64(q*m.HeadDim) * actBytes, Unknown: b.Keys < 0}
+	keys, pairs := float64(max(b.Keys, int64(b.Requests))), float64(max(b.Pairs, int64(b.Tokens)))
+	if n := float64(m.Windows[i]); n > 0 && b.Requests > 0 {
+		new := float64(b.Tokens) / float64(b.Requests)
+		keys, pairs = min(keys, float64(b.Requests)*(n+new-1)), min(pairs, float64(b.Tokens)*n)
+	}
+	w.KV, w.FLOPs = 2*keys*float64(kv*m.HeadDim)*actBytes, 4*float64(q*m.HeadDim)*pairs
+	return w
+}
+
+// moe returns the work of a layer of experts. If tokens choose experts at random, E·(1 − (1 − k/E)^T) of E experts are
+// chosen by T tokens with k experts each (as TraceLens computes it). The bounds are those of all possible choices.
+func (m *Model) moe(l Layout, b Batch) []Work {
+	t, h := b.Tokens, m.Hidden
+	routed := t
+	if b.Routed > 0 {
+		routed = b.Routed
+	}
+	k, all := float64(m.TopK), float64(m.Experts)
+	local := all / float64(l.EP)
+	hit := local * (1 - math.Pow(1-k/all, float64(routed)))
+	low, high := max(1, math.Ceil(k/float64(l.EP))), min(local, float64(routed)*k)
+	low = min(low, high)
+	visits := float64(routed) * k / float64(l.EP) // of a token to a local expert
+	inter := m.MoEInter / l.MoETP
+	experts := func(role Role, n, k int) Work {
+		one := float64(n)*float64(k)*m.Weight.Bytes + map[bool]float64{true: float64(n) * actBytes}[m.Bias]
+		return Work{Role: role, N: n, K: k, Compute: m.Weight.Compute, Weights: hit * one, Low: low * one, High: high * one,
+			Acts: visits * float64(n+k) * actBytes, FLOPs: 2 * visits * float64(n) * float64(k)}
+	}
+	out := []Work{product(Router, t, m.Experts, h, plain, m.Bias)}
+	if m.Shared > 0 {
+		n := m.Shared / l.TP
+		out = append(out, product(SharedIn, t, 2*n, h, m.Weight, false), product(SharedOut, t, h, n, m.Weight, false))
+	}
+	return append(out, experts(ExpertsIn, 2*inter, h), Work{Role: Act, Acts: 3 * visits * float64(inter) * actBytes}, experts(ExpertsOut, h, inter),
+		Work{Role: ExpertsSum, Acts: float64(routed) * (k/float64(l.EP) + 1) * float64(h) * actBytes})
+}
+
+// Ends returns the work outside of the layers: embedding, final norm and head. Servers pad the vocabulary to a multiple
+// of 64.
+func (m *Model) Ends(l Layout, b Batch) []Work {
+	h := float64(m.Hidden) * actBytes
+	vocab := (m.Vocab + headAlign - 1) / headAlign * headAlign / l.TP
+	return []Work{{Role: Embedding, Acts: 2 * float64(b.Tokens) * h}, {Role: FinalNorm, Weights: h, Acts: 4 * float64(b.Tokens) * h},
+		product(Head, b.Requests, vocab, m.Hidden, plain, false)}
+}

@@ -1,0 +1,181 @@
+package light
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// Published configurations, reduced to the keys that determine sizes.
+var configs = map[string]string{
+	"Llama-3.1-8B":  `{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"torch_dtype":"bfloat16","attention_bias":false}`,
+	"Qwen2.5-7B":    `{"model_type":"qwen2","hidden_size":3584,"intermediate_size":18944,"num_hidden_layers":28,"num_attention_heads":28,"num_key_value_heads":4,"vocab_size":152064,"torch_dtype":"bfloat16","use_sliding_window":false,"sliding_window":131072}`,
+	"Qwen3-8B":      `{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":36,"num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":151936,"torch_dtype":"bfloat16","sliding_window":null}`,
+	"Qwen3-30B-A3B": `{"model_type":"qwen3_moe","hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":48,"num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":128,"num_experts_per_tok":8,"decoder_sparse_step":1,"mlp_only_layers":[],"vocab_size":151936,"torch_dtype":"bfloat16"}`,
+	"Mixtral-8x7B":  `{"model_type":"mixtral","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"num_local_experts":8,"num_experts_per_tok":2,"vocab_size":32000,"torch_dtype":"bfloat16"}`,
+	"gpt-oss-120b":  `{"model_type":"gpt_oss","hidden_size":2880,"intermediate_size":2880,"num_hidden_layers":36,"num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,"num_local_experts":128,"num_experts_per_tok":4,"vocab_size":201088,"attention_bias":true,"sliding_window":128,"quantization_config":{"quant_method":"mxfp4"}}`,
+	"dense":         `{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":4224,"torch_dtype":"bfloat16","sliding_window":null,"use_sliding_window":false}`,
+}
+
+func model(t *testing.T, name string) *Model {
+	t.Helper()
+	m, err := ReadModel([]byte(configs[name]))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return m
+}
+
+// TestParameters checks the sizes of the models against the published numbers of parameters.
+func TestParameters(t *testing.T) {
+	for name, want := range map[string]int64{
+		"Llama-3.1-8B": 8_030_261_248, "Qwen2.5-7B": 7_615_616_512, "Qwen3-8B": 8_190_735_360, "Qwen3-30B-A3B": 30_532_122_624,
+		"Mixtral-8x7B": 46_702_792_704, "gpt-oss-120b": 116_829_156_672,
+	} {
+		if got := model(t, name).Parameters(); got != want {
+			t.Errorf("%s: %d parameters, want %d", name, got, want)
+		}
+	}
+}
+
+func close(got, want, within float64) bool { return math.Abs(got-want) <= within*math.Abs(want) }
+
+// step sums the work of a step, and its floor on a device in µs.
+func step(m *Model, l Layout, b Batch, d Device) (weights, all, flops, floor float64) {
+	add := func(list []Work) {
+		for _, w := range list {
+			weights, all, flops, floor = weights+w.Weights, all+w.Bytes(), flops+w.FLOPs, floor+d.Floor(&w)/1e3
+		}
+	}
+	for i := range m.Layers {
+		add(m.Layer(i, l, b))
+	}
+	add(m.Ends(l, b)[2:])
+	return
+}
+
+// TestSteps checks the work and the floor of whole steps against figures that were computed by hand: bytes of weights, all
+// bytes, FLOPs and µs. Embedding and final norm are left out there.
+func TestSteps(t *testing.T) {
+	h200, _ := FindDevice("NVIDIA H200", 132)
+	h100, _ := FindDevice("NVIDIA H100 80GB HBM3", 132)
+	one, two := Layout{1, 1, 1, 1}, Layout{2, 2, 1, 2}
+	decode := func(n int, keys int64) Batch { return Batch{Tokens: n, Requests: n, Keys: keys, Pairs: keys} }
+	prefill := Batch{Tokens: 2048, Requests: 1, Keys: 2048, Pairs: 2048 * 2049 / 2}
+	for _, c := range []struct {
+		model  string
+		layout Layout
+		batch  Batch
+		device Device
+		want   [4]float64
+	}{
+		{"dense", two, decode(16, 2886), h200, [4]float64{4.6482e9, 4.8728e9, 74.96e9, 1015}},
+		{"Llama-3.1-8B", two, decode(16, 16*1024), h200, [4]float64{7.5052e9, 8.6923e9, 124.41e9, 1811}},
+		{"Llama-3.1-8B", one, decode(16, 16*1024), h100, [4]float64{15.010e9, 17.334e9, 0, 5174}},
+		{"Llama-3.1-8B", one, prefill, h100, [4]float64{0, 0, 29_696e9, 33_860}},
+	} {
+		w, all, f, us := step(model(t, c.model), c.layout, c.batch, c.device)
+		for i, got := range []float64{w, all, f, us} {
+			if c.want[i] > 0 && !close(got, c.want[i], 0.001) {
+				t.Errorf("%s %v %+v: figure %d is %.5g, want %.5g", c.model, c.layout, c.batch, i, got, c.want[i])
+			}
+		}
+	}
+}
+
+// TestModules checks the work of single modules against the same figures, and against public references: TraceLens's
+// figures for Qwen3-8B at TP 1 on MI300X (sglang_decode).
+func TestModules(t *testing.T) {
+	type figure struct {
+		role         Role
+		mb, gigaFLOP float64
+	}
+	for _, c := range []struct {
+		model  string
+		layout Layout
+		batch  Batch
+		want   []figure
+	}{
+		{"dense", Layout{2, 2, 1, 2}, Batch{Tokens: 16, Requests: 16, Keys: 2886, Pairs: 2886}, []figure{
+			{QKV, 25.395, 0.4027}, {O, 16.974, 0.2684}, {GateUp, 101.187, 1.6106}, {Down, 50.659, 0.8053}}},
+		{"Qwen3-8B", Layout{1, 1, 1, 1}, Batch{Tokens: 32, Requests: 32, Keys: 32785, Pairs: 32785}, []figure{
+			{GateUp, 203.16, 6.442451}, {Down, 101.71, 3.221225}, {QKV, 50.99, 1.610613}, {O, 34.08, 1.073742}, {Head, 1254.65, 39.829111}, {Attention, 134.81, 0.537149}}},
+	} {
+		m := model(t, c.model)
+		list := append(m.Layer(0, c.layout, c.batch), m.Ends(c.layout, c.batch)...)
+		for _, f := range c.want {
+			for _, w := range list {
+				if w.Role == f.role && (!close(w.Bytes(), f.mb*1e6, 0.001) || !close(w.FLOPs, f.gigaFLOP*1e9, 0.001)) {
+					t.Errorf("%s %s: %.3f MB, %.6f GFLOP; want %.3f, %.6f", c.model, f.role, w.Bytes()/1e6, w.FLOPs/1e9, f.mb, f.gigaFLOP)
+				}
+			}
+		}
+	}
+}
+
+// TestExperts checks the expected number of experts that tokens choose, and the weights that are read.
+func TestExperts(t *testing.T) {
+	m, err := ReadModel([]byte(`{"model_type":"qwen3_moe","hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":64,"num_experts_per_tok":8,"vocab_size":4224,"torch_dtype":"bfloat16"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		layout Layout
+		batch  Batch
+		want   map[Role]float64 // MB of weights
+	}{
+		{Layout{2, 2, 1, 2}, Batch{Tokens: 16, Requests: 16, Keys: 2886}, map[Role]float64{QKV: 10.486, O: 8.389, Router: 0.262, ExpertsIn: 177.6, ExpertsOut: 88.8}},
+		{Layout{2, 1, 2, 1}, Batch{Tokens: 8, Requests: 8, Routed: 16, Keys: 1443}, map[Role]float64{QKV: 20.972, O: 16.777}},
+	} {
+		for _, w := range m.Layer(0, c.layout, c.batch) {
+			if mb, ok := c.want[w.Role]; ok && !close(w.Weights, mb*1e6, 0.001) {
+				t.Errorf("%v %s: %.3f MB, want %.3f", c.layout, w.Role, w.Weights/1e6, mb)
+			}
+			if w.High > 0 && (w.Low > w.Weights || w.High < w.Weights) {
+				t.Errorf("%v %s: %.0f is not between %.0f and %.0f", c.layout, w.Role, w.Weights, w.Low, w.High)
+			}
+		}
+	}
+}
+
+// TestSums compares the closed form with a count.
+func TestSums(t *testing.T) {
+	for _, window := range []int{0, 1, 3, 8, 100} {
+		for q := 1; q <= 12; q++ {
+			for k := q; k <= 20; k++ {
+				var sum, pairs int64
+				seen := map[int]bool{}
+				for j := 1; j <= q; j++ {
+					last := k - q + j
+					first := 1
+					if window > 0 {
+						first = max(1, last-window+1)
+					}
+					for x := first; x <= last; x++ {
+						pairs++
+						seen[x] = true
+					}
+				}
+				sum = int64(len(seen))
+				if s, p := Sums([]int{q}, []int{k}, window); s != sum || p != pairs {
+					t.Errorf("window %d, %d tokens of %d: %d keys, %d pairs; want %d, %d", window, q, k, s, p, sum, pairs)
+				}
+			}
+		}
+	}
+}
+
+// TestReadModelRefuses checks that a configuration is refused with its reason.
+func TestReadModelRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`[`:                            "not a config.json: unexpected end of JSON input",
+		`{"model_type":"deepseek_v3"}`: `the work of model_type "deepseek_v3" is not known; known are ` + fmt.Sprint("gpt_oss, llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe"),
+		`{"model_type":"llama","hidden_size":4096}`: "config.json: num_hidden_layers: want a positive number, got 0",
+		`{"model_type":"mixtral","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":8,"intermediate_size":8,"num_local_experts":2,"num_experts_per_tok":3}`: "config.json: 2 experts, 3 per token, of size 8: want positive numbers, and no more per token than there are",
+		`{"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":8,"intermediate_size":8,"quantization_config":{"quant_method":"quip"}}`:   `config.json: quantization_config: the format of quant_method "quip" is not known; known are fp8, mxfp4, mxfp8, and gptq and awq with 4 bits`,
+	} {
+		if _, err := ReadModel([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
