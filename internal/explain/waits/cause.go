@@ -13,9 +13,9 @@ import (
 // Causes divides the time that the slowest tenth of a run's requests waited for their first token by cause. In an open
 // loop the time counts from the time at which a request was due, otherwise from sending.
 type Causes struct {
-	Slowest int `json:"requests"` // number of requests in the slowest tenth
-	Held    int `json:"recorded"` // number of those whose first token a window holds
-	All  int64 `json:"slowest_ns"` // mean time of the slowest tenth
+	Slowest int   `json:"requests"`   // number of requests in the slowest tenth
+	Held    int   `json:"recorded"`   // number of those whose first token a window holds
+	All     int64 `json:"slowest_ns"` // mean time of the slowest tenth
 	// Others is the number of recorded requests that waited nearly as long, if Held is 0. If there are none either, it is
 	// the number of those that waited longer than the median. The causes are those of the Held requests or of these.
 	Others  int          `json:"others"`
