@@ -26,8 +26,8 @@ func TestSlowCauses(t *testing.T) {
 		{"none", nil, "", 0},
 		{"recorded", &waits.Causes{Slowest: 150, Held: 14, NS: 2_100_000_000, Causes: causes, Covered: covered, Overload: over},
 			"Of the 2.10 s that the 150 slowest first tokens waited: 1.60 s (76 %) queue, because the server is over its capacity: 100.0 requests/s are due, and it completes about 56.7/s; 400 ms (19 %) prefill of other requests. These are the means of the 14 of them in the recorded part of the load (22.0 s … 23.0 s)", 0},
-		{"only others", &waits.Causes{Slowest: 150, Others: 9, NS: 400_000_000, Causes: []waits.Cause{{Kind: "stall", NS: 400_000_000, Share: 1, Title: fact.Of("waits_cause_stall")}}, Covered: covered},
-			"The 150 slowest first tokens: the recorded part of the load (22.0 s … 23.0 s) holds none of them. The slowest in it (9) waited 400 ms: 400 ms (100 %) a stall of the server", 1},
+		{"only others", &waits.Causes{Slowest: 150, All: 430_000_000, Others: 9, NS: 400_000_000, Causes: []waits.Cause{{Kind: "stall", NS: 400_000_000, Share: 1, Title: fact.Of("waits_cause_stall")}}, Covered: covered},
+			"The 150 slowest first tokens waited 430 ms; the recorded part of the load (22.0 s … 23.0 s) holds none of them. The slowest in it (9) waited 400 ms: 400 ms (100 %) a stall of the server", 1},
 		{"nothing", &waits.Causes{Slowest: 1, Covered: covered, Overload: over},
 			"What the slowest first token waited for on the server cannot be told: the recorded part of the load (22.0 s … 23.0 s) does not hold it. Requests queue, because the server is over its capacity: 100.0 requests/s are due, and it completes about 56.7/s. To record all requests of a short load: --profile-unbounded", 0},
 	} {

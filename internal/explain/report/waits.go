@@ -128,7 +128,7 @@ func SlowCauses(j *waits.Result) string {
 		}
 	}
 	if c.Held == 0 {
-		return fmt.Sprintf("%s: %s %s. The slowest in it (%d) waited %s: %s", capital(slowest), where, none, c.Others, metric.Duration(c.NS), strings.Join(parts, "; "))
+		return fmt.Sprintf("%s waited %s; %s %s. The slowest in it (%d) waited %s: %s", capital(slowest), metric.Duration(c.All), where, none, c.Others, metric.Duration(c.NS), strings.Join(parts, "; "))
 	}
 	return fmt.Sprintf("Of the %s that %s waited: %s. These are the means of the %d of them in %s", metric.Duration(c.NS), slowest, strings.Join(parts, "; "), c.Held, where)
 }

@@ -13,10 +13,11 @@ import (
 // Causes divides the time that the slowest tenth of a run's requests waited for their first token by cause. In an open
 // loop the time counts from the time at which a request was due, otherwise from sending.
 type Causes struct {
-	Slowest int `json:"requests"` // number of requests in the slowest tenth
-	Held    int `json:"recorded"` // number of those whose first token a window holds
-	// Others is the number of recorded requests that waited longer than the median, if Held is 0. The causes are those of
-	// the Held requests or of these.
+	Slowest int   `json:"requests"`   // number of requests in the slowest tenth
+	Held    int   `json:"recorded"`   // number of those whose first token a window holds
+	All     int64 `json:"slowest_ns"` // mean time of the slowest tenth
+	// Others is the number of recorded requests that waited nearly as long, if Held is 0. If there are none either, it is
+	// the number of those that waited longer than the median. The causes are those of the Held requests or of these.
 	Others  int          `json:"others"`
 	NS      int64        `json:"ns"`      // their mean time
 	Causes  []Cause      `json:"causes"`  // largest first; they add up to NS
@@ -62,6 +63,9 @@ const (
 // slowTenth is the quantile of TTFT from which a request belongs to the slowest tenth.
 const slowTenth = 0.9
 
+// nearly is the share of the shortest wait of the slowest tenth from which a request waited nearly as long.
+const nearly = 0.9
+
 // A prompt misses the cache if the requests of the load find at least usualHits of their prompt tokens in the cache, and
 // the prompt less than half of that share.
 const usualHits = 0.2
@@ -103,8 +107,11 @@ func (j *Joined) causes() *Causes {
 		return n, held
 	}
 	if c.Slowest, c.Held = explain(from, math.Inf(1)); c.Held == 0 {
-		_, c.Others = explain(metric.Quantile(sorted, 0.5), from)
+		if _, c.Others = explain(nearly*from, from); c.Others == 0 {
+			_, c.Others = explain(metric.Quantile(sorted, 0.5), from)
+		}
 	}
+	c.All = int64(metric.Mean(sorted[len(sorted)-c.Slowest:]))
 	for _, l := range j.lanes {
 		for _, w := range l.windows {
 			c.Covered = append(c.Covered, bench.Span{From: j.at(w.from), To: j.at(w.to)})

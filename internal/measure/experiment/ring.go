@@ -26,6 +26,7 @@ const (
 	leastRest   = 3 * time.Second  // minimum time between two windows
 	leastWait   = time.Millisecond // shorter waits are never long
 	slowTenth   = 0.9              // quantile of TTFT from which a request is slow
+	nearly      = 0.9              // share of that quantile from which a request waits nearly as long
 	rare        = 0.99             // quantile of TTFT that only few requests of an even load exceed
 	grows       = 1.25             // how many times as large the median TTFT is if it has grown
 )
@@ -56,7 +57,7 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		looked, waited := time.Now(), at.live.Oldest()
 		now = moment{waits: w.waits(waited, looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1}
 		now.grown = float64(at.live.TTFT.Quantile(0.5)) >= grows*float64(w.median)
-		now.slow = waited >= time.Duration(at.live.TTFT.Quantile(slowTenth))
+		now.slow = float64(waited) >= nearly*float64(at.live.TTFT.Quantile(slowTenth))
 		if left := at.untilLast(); left <= 0 {
 			now.last = true
 		} else if n := at.live.TTFT.N() - firsts; n > 0 {

@@ -27,6 +27,9 @@ import (
 // factors are the rates of the loads, in times of the capacity.
 var factors = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 1.75, 2}
 
+// nearly is the share of the mean wait of the slowest requests from which others waited nearly as long.
+const nearly = 0.9
+
 // The capacity is measured by requests that take about capacitySeconds, at least capacityPrompts. They are sent at
 // several times the capacity.
 const (
@@ -61,7 +64,9 @@ type result struct {
 	Rate    float64     `json:"requests_per_s"`
 	Waits   *struct {
 		Causes *struct {
-			Recorded int `json:"recorded"`
+			Recorded int   `json:"recorded"`
+			NS       int64 `json:"ns"`
+			Slowest  int64 `json:"slowest_ns"`
 			Causes   []struct {
 				Kind  string  `json:"kind"`
 				Share float64 `json:"share"`
@@ -227,7 +232,7 @@ func (t *tester) why(ctx context.Context, seconds float64) (ok bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if r.Waits != nil && r.Waits.Causes != nil && r.Waits.Causes.Recorded > 0 {
+	if r.Waits != nil && r.Waits.Causes != nil && len(r.Waits.Causes.Causes) > 0 && (r.Waits.Causes.Recorded > 0 || float64(r.Waits.Causes.NS) >= nearly*float64(r.Waits.Causes.Slowest)) {
 		c := r.Waits.Causes.Causes[0]
 		ok = c.Kind == "overload" && c.Share >= 0.5
 	}
