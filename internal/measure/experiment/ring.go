@@ -20,6 +20,8 @@ import (
 const (
 	mostWindows = 8                // windows of a load; servers keep the files of each
 	longer      = 1.5              // how many times as long requests wait when the next window opens
+	longerGrown = 1.02             // the same, if waits grow
+	later       = 2                // the next window then opens at this multiple of the time of the latest one, at the earliest
 	lastShare   = 0.07             // share of the requests without a first token when these windows open
 	restShare   = 6                // minimum time between two windows, in times of the time that the earlier one touched
 	restLast    = 3                // the same, before windows of the last first tokens
@@ -53,9 +55,9 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 	}
 	begun, firsts := time.Now(), at.live.TTFT.N()
 	var now moment
-	due := func(time.Duration) bool {
+	due := func(after time.Duration) bool {
 		looked, waited := time.Now(), at.live.Oldest()
-		now = moment{waits: w.waits(waited, looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1}
+		now = moment{after: after, waited: waited, waits: w.waits(waited, looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1}
 		now.grown = float64(at.live.TTFT.Quantile(0.5)) >= grows*float64(w.median)
 		now.slow = float64(waited) >= nearly*float64(at.live.TTFT.Quantile(slowTenth))
 		if left := at.untilLast(); left <= 0 {
@@ -88,7 +90,9 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 
 // moment is the state of a load between two windows.
 type moment struct {
-	waits   time.Duration // how long the oldest request without a first token has waited
+	after   time.Duration // time since the load began
+	waited  time.Duration // how long the oldest request without a first token has waited
+	waits   time.Duration // the same, less the time that windows touched
 	level   time.Duration // how long requests waited in the latest window
 	rest    time.Duration // time since the latest window
 	touched time.Duration // time that the latest window touched
@@ -100,14 +104,20 @@ type moment struct {
 	untilLast time.Duration // time until then, as estimated
 }
 
-// due reports whether another window opens. If waits grow, no window opens shortly before that of the last first tokens.
+// due reports whether another window opens. If waits grow, windows are rarer with time, and none opens shortly before that
+// of the last first tokens.
 func (m moment) due() bool {
 	next := max(leastRest, restLast*m.touched)
 	if m.last && m.grown {
 		return m.slow && m.rest >= next
 	}
-	return m.windows+2 < mostWindows && float64(m.waits) >= longer*float64(m.level) && m.rest >= max(leastRest, restShare*m.touched) &&
-		!(m.grown && m.untilLast < next+m.touched)
+	if m.windows+2 >= mostWindows {
+		return false
+	}
+	if m.grown {
+		return float64(m.waited) >= longerGrown*float64(m.level) && m.after >= later*(m.after-m.rest) && m.untilLast >= next+m.touched
+	}
+	return float64(m.waits) >= longer*float64(m.level) && m.rest >= max(leastRest, restShare*m.touched)
 }
 
 // all returns the windows, the latest last.

@@ -24,8 +24,10 @@ func TestMoment(t *testing.T) {
 		{"the last first tokens", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true, grown: true, slow: true}, true},
 		{"the last first tokens of an even load", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true, slow: true}, false},
 		{"the last first tokens, not late", moment{waits: s, level: s, rest: 5 * s, touched: s, windows: 1, last: true, grown: true}, false},
-		{"shortly before the last first tokens", moment{waits: 2 * s, level: s, rest: 15 * s, touched: s, windows: 1, grown: true, untilLast: 3 * s}, false},
-		{"long before the last first tokens", moment{waits: 2 * s, level: s, rest: 15 * s, touched: s, windows: 1, grown: true, untilLast: 30 * s}, true},
+		{"waits grow", moment{after: 12 * s, waited: 6 * s, level: 5 * s, rest: 7 * s, touched: s, windows: 2, grown: true, untilLast: 30 * s}, true},
+		{"waits grow, soon after a window", moment{after: 12 * s, waited: 6 * s, level: 5 * s, rest: 5 * s, touched: s, windows: 2, grown: true, untilLast: 30 * s}, false},
+		{"waits have grown, but no longer", moment{after: 12 * s, waited: 5 * s, level: 5 * s, rest: 7 * s, touched: s, windows: 2, grown: true, untilLast: 30 * s}, false},
+		{"waits grow, shortly before the last first tokens", moment{after: 12 * s, waited: 6 * s, level: 5 * s, rest: 7 * s, touched: s, windows: 2, grown: true, untilLast: 3 * s}, false},
 		{"a window is left for the last first tokens", moment{waits: 9 * s, level: s, rest: 15 * s, touched: s, windows: mostWindows - 2}, false},
 		{"and opens for them", moment{rest: 15 * s, touched: s, windows: mostWindows - 1, last: true, grown: true, slow: true}, true},
 	} {
