@@ -77,7 +77,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {10950, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {36400, 23, 69},
+	"explain":   {38000, 24, 75},
 	"job":       {6220, 4, 4},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},

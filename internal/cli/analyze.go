@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -21,9 +22,10 @@ type analyzeCmd struct {
 	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	Full       bool   `name:"full" help:"Print all tables after the answer."`
-	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, classes, kernels, gaps, ops, frames, launches, memory, notes."`
+	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
+	Model      string `name:"model-config" placeholder:"FILE|DIR" help:"Configuration of the model (config.json): compare the steps with what the device can do at best."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - writes only the page to stdout."`
 
 	Quick bool `help:"Skip the gains of findings and the critical path, which saves up to a fifth of the time."`
@@ -105,6 +107,11 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 		opt.LayersFrom = from
+	}
+	if c.Model != "" {
+		if opt.Model, err = light.OpenModel(c.Model); err != nil {
+			return fmt.Errorf("--model-config: %w", err)
+		}
 	}
 	done, err := c.watch(e)
 	if err != nil {

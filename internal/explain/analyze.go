@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/graphlayers"
 	"github.com/stepscope/stepscope/internal/explain/judge"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -42,6 +43,8 @@ type Options struct {
 	Layers     bool
 	LayersFrom *Window
 	FromName   string // name of LayersFrom, for errors
+	// Model is the model's configuration; nil: unknown. It needs Layers.
+	Model *light.Model
 }
 
 // ErrNothing means that no trace has GPU work, and that no trace has named steps or layers to which host time could be
@@ -93,6 +96,9 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Balance = tables.Balance(a)
 	rep.CPU = tables.CPU(a)
 	rep.Memory = tables.Memory(a)
+	if opt.Model != nil {
+		rep.Light = light.Of(a, opt.Model, rep.Steps)
+	}
 
 	hostOps := tables.HostOps(a)
 	judge.MarkSlow(a, rep, hostOps)

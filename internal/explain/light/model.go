@@ -8,8 +8,13 @@ package light
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Model holds the sizes of a decoder, from its config.json as published with the weights.
@@ -74,6 +79,33 @@ const mostLayers = 1 << 20
 
 // families lists the values of model_type whose work is known.
 var families = []string{"gpt_oss", "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}
+
+// mostConfig bounds the bytes of a config.json.
+const mostConfig = 4 << 20
+
+// OpenModel reads the config.json at a path, which may be the directory that contains it.
+func OpenModel(path string) (*Model, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "config.json")
+	}
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > mostConfig:
+		return nil, fmt.Errorf("%s: larger than %d MB: not a config.json", path, mostConfig>>20)
+	}
+	m, err := ReadModel(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
 
 // ReadModel reads a config.json. It returns an error if the sizes are incomplete, or if the family is not in the list
 // of known ones.

@@ -156,7 +156,7 @@ func (m *Model) moe(l Layout, b Batch) []Work {
 		return Work{Role: role, N: n, K: k, Compute: m.Weight.Compute, Weights: hit * one, Low: low * one, High: high * one,
 			Acts: visits * float64(n+k) * actBytes, FLOPs: 2 * visits * float64(n) * float64(k)}
 	}
-	out := []Work{product(Router, t, m.Experts, h, plain, m.Bias)}
+	out := []Work{product(Router, routed, m.Experts, h, plain, m.Bias)}
 	if m.Shared > 0 {
 		n := m.Shared / l.TP
 		out = append(out, product(SharedIn, t, 2*n, h, m.Weight, false), product(SharedOut, t, h, n, m.Weight, false))

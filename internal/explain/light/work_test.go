@@ -179,3 +179,22 @@ func TestReadModelRefuses(t *testing.T) {
 		}
 	}
 }
+
+// FuzzReadModel checks that a configuration never crashes the reader, and that the work of a layer is never negative.
+func FuzzReadModel(f *testing.F) {
+	for _, text := range configs {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := ReadModel(text)
+		if err != nil {
+			return
+		}
+		b := Batch{Tokens: 3, Requests: 2, Keys: 40, Pairs: 50}
+		for _, w := range append(m.Layer(m.Layers-1, Layout{2, 2, 1, 2}, b), m.Ends(Layout{2, 2, 1, 2}, b)...) {
+			if w.Bytes() < 0 || w.FLOPs < 0 || math.IsNaN(w.Bytes()+w.FLOPs) {
+				t.Errorf("%+v", w)
+			}
+		}
+	})
+}

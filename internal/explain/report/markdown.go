@@ -45,6 +45,9 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	if all := overall(r); all != nil {
 		write("\nGPU time: ", escapeMarkdown(summary(all)))
 	}
+	if s := lightOf(r); s != "" {
+		write("\nSpeed of light: ", escapeMarkdown(s))
+	}
 	if s := confidence(r); s != "" {
 		write("\n", escapeMarkdown(s))
 	}

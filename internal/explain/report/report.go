@@ -27,7 +27,7 @@ type Options struct {
 
 // TableNames are the names of all tables, in order.
 var TableNames = []string{
-	"times", "idle", "stages", "steps", "ranks", "balance", "path", "collectives", "layer-wise", "layers", "modules", "classes", "kernels",
+	"times", "idle", "stages", "steps", "ranks", "balance", "path", "collectives", "layer-wise", "layers", "modules", "light", "light-modules", "classes", "kernels",
 	"gaps", "ops", "frames", "launches", "memory", "notes",
 }
 
@@ -85,6 +85,8 @@ func sections(r *result.Report, limit int, layers bool) []*table {
 		layerTotalsTable(r),
 		layersTable(r, layerLimit),
 		modulesTable(r, layerLimit),
+		lightTable(r, limit),
+		lightModulesTable(r, limit),
 		classesTable(r, limit),
 		kernelsTable(r, limit),
 		gapsTable(r, limit),

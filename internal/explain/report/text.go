@@ -72,6 +72,14 @@ func (t *textWriter) line(s string) {
 	t.b.WriteByte('\n')
 }
 
+// indented writes wrapped text after a prefix. Further lines are indented.
+func (t *textWriter) indented(prefix string, indent int, text string) {
+	for _, l := range columns.Wrap(text, t.width-indent) {
+		t.line(prefix + l)
+		prefix = strings.Repeat(" ", indent)
+	}
+}
+
 func (t *textWriter) caveat(text string) {
 	for _, l := range columns.Wrap(text, t.width) {
 		t.line(t.p.severity("warning", l))
@@ -119,12 +127,10 @@ func (t *textWriter) background(r *result.Report) {
 		if room := t.width - len(prefix) - columns.Width(s) - 2; room >= minBar {
 			prefix += textBar(p.segments(all.Total), min(room, maxBar), t.p) + "  "
 		}
-		for i, l := range columns.Wrap(s, t.width-len("GPU time  ")) {
-			if i > 0 {
-				prefix = strings.Repeat(" ", len("GPU time  "))
-			}
-			t.line(prefix + l)
-		}
+		t.indented(prefix, len("GPU time  "), s)
+	}
+	if s := lightOf(r); s != "" {
+		t.indented("Speed of light  ", len("Speed of light  "), s)
 	}
 	for _, l := range columns.Wrap(trust, t.width) {
 		t.line(t.p.faint(l))

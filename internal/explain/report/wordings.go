@@ -171,6 +171,23 @@ var wordings = map[string]string{
 	"graph_layers_repeat":  "the repeated block begins or ends differently",
 	"graph_layers_differ":  "the block repeats more often in some steps than in others",
 
+	// Speed of light.
+	"light_devices":        "the ranks run on different devices ({one}, {other})",
+	"light_device":         "the peaks of {device} are not known",
+	"light_pipeline":       "the ranks are stages of a pipeline",
+	"light_layout":         "the {ranks} recorded ranks are not all of the {world} that share the model",
+	"light_batch":          "the names of the steps do not tell their batch",
+	"light_shared":         "the model has shared experts",
+	"light_order":          "{kernel:kernel} stands where {want} of layer {layer} belongs",
+	"light_more":           "more products follow the layers ({kernel:kernel})",
+	"light_layers":         "the step has {found} layers, the model {model}",
+	"light_grid":           "the grids of {kernels} of {of} kernels are those of other sizes",
+	"light_mixed":          "layers run different kernels",
+	"light_too_fast":       "it would have to read {rate:gbs}, more than the memory's {peak:gbs}",
+	"light_too_fast_flops": "it would have to compute {rate:tflops}, more than the device's {peak:tflops}",
+	"light_other":          "{module} contradicts the sizes of the model or the number of ranks",
+	"light_times":          "{big} would take less time than {small}",
+
 	"replay_few":   "only {n} steps are comparable",
 	"replay_off":   "replayed steps differ by {off:share} from the recorded ones",
 	"replay_loose": "in {n} steps something waits for an event that was not recorded",

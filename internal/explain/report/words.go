@@ -64,6 +64,7 @@ var formats = map[string]func(any) string{
 	"change": func(v any) string { return metric.PercentChange(number(v)) },
 	"count":  func(v any) string { return metric.Count(int64(number(v))) },
 	"gbs":    func(v any) string { return metric.Rate(number(v) * 1e9) },
+	"tflops": func(v any) string { return three(number(v)/1e12) + " TFLOP/s" },
 	"mean":   func(v any) string { return fmt.Sprintf("%.1f", number(v)) },
 	"whole":  func(v any) string { return fmt.Sprintf("%.0f", number(v)) },
 	"times":  func(v any) string { return fmt.Sprintf("%.2f", number(v)) },

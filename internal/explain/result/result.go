@@ -33,6 +33,7 @@ type Report struct {
 	Classes     []ClassRow      `json:"classes"`
 	Kernels     []KernelRow     `json:"kernels"`
 	Layers      Layers          `json:"layers"`
+	Light       Light           `json:"light"`
 	CPU         CPU             `json:"cpu"`
 	Memory      []MemorySeries  `json:"memory"`
 	Gaps        []Gap           `json:"gaps"` // the longest idle gaps, longest first

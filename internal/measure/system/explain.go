@@ -19,6 +19,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
@@ -54,6 +55,7 @@ type Options struct {
 	// server, or, if LayersFrom is nil, from the window itself.
 	Layers     bool
 	LayersFrom *window.Input
+	Model      *light.Model // the model's configuration; nil: unknown
 	// Open replaces the function that reads a window; nil: read it from local files.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
 	// Reference holds step times measured without the profiler; nil: use the reference stored next to the traces.
@@ -115,7 +117,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 // options returns the options for analysing a window.
 func (o *Options) options(capture *window.Capture) explain.Options {
 	opt := capture.Options()
-	opt.Force, opt.Quick, opt.Layers = o.Force, o.Quick, o.Layers
+	opt.Force, opt.Quick, opt.Layers, opt.Model = o.Force, o.Quick, o.Layers, o.Model
 	if o.Reference != nil {
 		opt.Reference = o.Reference
 	}

@@ -1,0 +1,118 @@
+package light
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/fact"
+)
+
+const (
+	overPeak  = 1.02 // a kernel that seems to exceed the peak of the memory by more cannot do this work
+	overClock = 1.09 // the same for FLOPs, which depend on the clock: the fastest clock is 1.08 times that of data sheets
+	large     = 20e6 // bytes of products whose times must have the order of their bytes
+	ties      = 0.95 // times that differ by less have no order
+	kinds     = 0.05 // share of the grids of a module that may differ
+)
+
+// check refuses the modules whose kernels contradict the sizes.
+func (c *comparer) check() {
+	for _, k := range c.order {
+		s := c.sums[k]
+		w := &s.calls[0].work
+		peak := c.d.rate(w.Compute)
+		switch {
+		case float64(s.differs) > kinds*float64(s.agrees+s.differs):
+			s.refused = fact.Of("light_grid", "kernels", s.differs, "of", s.agrees+s.differs)
+		case s.mixed():
+			s.refused = fact.Of("light_mixed")
+		case w.Weights > large && s.rate((*Work).Bytes, 0.9) > overPeak*c.d.Memory: // other tensors may be in the L2 cache
+			s.refused = fact.Of("light_too_fast", "rate", s.rate((*Work).Bytes, 0.9)/1e9, "peak", c.d.Memory/1e9)
+		case w.N > 0 && s.rate(flops, 0.5) > overClock*peak:
+			s.refused = fact.Of("light_too_fast_flops", "rate", s.rate(flops, 0.5), "peak", peak)
+		}
+	}
+	c.checkOrder()
+	c.spread()
+}
+
+// spread refuses all products of a rank's steps of one kind if one contradicts the sizes: the others have the same model
+// and layout, but may not show that these are wrong.
+func (c *comparer) spread() {
+	wrong := map[stepKey]Role{}
+	for _, k := range c.order {
+		switch c.sums[k].refused.Key {
+		case "light_grid", "light_too_fast", "light_too_fast_flops":
+			wrong[stepKey{k.rank, k.kind}] = k.role
+		}
+	}
+	for _, k := range c.order {
+		role, ok := wrong[stepKey{k.rank, k.kind}]
+		if s := c.sums[k]; ok && s.refused.Key == "" && s.calls[0].work.N > 0 {
+			s.refused = fact.Of("light_other", "module", string(role))
+		}
+	}
+}
+
+func flops(w *Work) float64 { return w.FLOPs }
+
+// quantile returns a quantile of a figure of the calls.
+func (s *sum) quantile(of func(x *call) float64, p float64) float64 {
+	out := make([]float64, len(s.calls))
+	for i := range s.calls {
+		out[i] = of(&s.calls[i])
+	}
+	slices.Sort(out)
+	return metric.Quantile(out, p)
+}
+
+// rate returns a quantile of the rate at which the main kernels do their work, per second.
+func (s *sum) rate(of func(w *Work) float64, p float64) float64 {
+	return s.quantile(func(x *call) float64 { return of(&x.work) / float64(max(x.main, 1)) * 1e9 }, p)
+}
+
+// median returns the median time of the main kernels, in ns.
+func (s *sum) median() float64 {
+	return s.quantile(func(x *call) float64 { return float64(x.main) }, 0.5)
+}
+
+// mixed reports whether layers of steps with the same number of rows run different kernels for the module.
+func (s *sum) mixed() bool {
+	for _, seen := range s.shapes {
+		if len(seen) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// checkOrder refuses all products of a rank's steps of one kind if the larger of two takes less time. Their roles may
+// then be wrong.
+func (c *comparer) checkOrder() {
+	for _, at := range c.kinds {
+		var of []sumKey
+		for _, k := range c.order {
+			if s := c.sums[k]; k.rank == at.rank && k.kind == at.kind && s.calls[0].work.N > 0 && s.calls[0].work.High == 0 && s.calls[0].work.Bytes() > large && c.memoryBound(s) {
+				of = append(of, k)
+			}
+		}
+		slices.SortStableFunc(of, func(x, y sumKey) int {
+			return cmp.Compare(c.sums[x].calls[0].work.Bytes(), c.sums[y].calls[0].work.Bytes())
+		})
+		for i := 1; i < len(of); i++ {
+			small, big := c.sums[of[i-1]], c.sums[of[i]]
+			if big.median() < ties*small.median() && big.refused.Key == "" {
+				for _, k := range of {
+					c.sums[k].refused = fact.Of("light_times", "small", string(of[i-1].role), "big", string(of[i].role))
+				}
+				break
+			}
+		}
+	}
+}
+
+func (c *comparer) memoryBound(s *sum) bool {
+	w := &s.calls[0].work
+	return w.Bytes()/c.d.Memory >= w.FLOPs/c.d.rate(w.Compute)
+}

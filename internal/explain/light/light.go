@@ -1,0 +1,364 @@
+package light
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Of compares the steps of a window with the device's limits. steps are the parts of the steps' time.
+func Of(a *match.Aligned, m *Model, steps []result.Step) result.Light {
+	out := result.Light{Model: m.Family}
+	device := ""
+	for _, r := range a.Ranks {
+		if device = cmp.Or(device, r.Source.Device); r.Source.Device != "" && r.Source.Device != device {
+			return refuse(out, fact.Of("light_devices", "one", device, "other", r.Source.Device))
+		}
+	}
+	d, ok := FindDevice(device, 0)
+	if !ok {
+		return refuse(out, fact.Of("light_device", "device", cmp.Or(device, "the device")))
+	}
+	l, why := LayoutOf(a.Ranks)
+	if why.Key != "" {
+		return refuse(out, why)
+	}
+	return Compare(a, m, steps, d, l)
+}
+
+func refuse(out result.Light, why fact.Fact) result.Light {
+	out.Why = why
+	return out
+}
+
+// LayoutOf derives the layout from the coordinates of the ranks. With data-parallel attention, the ranks of different DP
+// coordinates have different TP coordinates. Otherwise each DP coordinate is a replica.
+func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
+	tp, ep, shared, perDP, world := map[int]bool{}, map[int]bool{}, map[int]int{}, map[int]map[int]bool{}, 0
+	for _, r := range ranks {
+		c := r.Source.Rank
+		if c.PP > 0 {
+			return Layout{}, fact.Of("light_pipeline")
+		}
+		if world = max(world, r.Source.World.Size); perDP[c.DP] == nil {
+			perDP[c.DP] = map[int]bool{}
+		}
+		if !perDP[c.DP][c.TP] {
+			shared[c.TP]++
+		}
+		tp[c.TP], ep[c.EP], perDP[c.DP][c.TP] = true, true, true
+	}
+	l := Layout{TP: len(tp), EP: len(ep)}
+	l.AttnTP = len(perDP[slices.MinFunc(ranks, func(x, y *match.Rank) int { return cmp.Compare(x.Source.Rank.DP, y.Source.Rank.DP) }).Source.Rank.DP])
+	for _, n := range shared {
+		if n > 1 { // replicas
+			l.TP = l.AttnTP
+		}
+	}
+	if len(ranks) == 1 && world > 1 {
+		if c := ranks[0].Source.Rank; c.DP > 0 || c.EP > 0 {
+			return Layout{}, fact.Of("light_layout", "ranks", len(ranks), "world", world)
+		}
+		l.TP, l.AttnTP = world, world
+	} else if world > l.TP*max(1, len(perDP)) || l.TP%l.EP != 0 || l.TP%l.AttnTP != 0 {
+		return Layout{}, fact.Of("light_layout", "ranks", len(ranks), "world", world)
+	}
+	l.MoETP = l.TP / l.EP
+	return l, fact.Fact{}
+}
+
+// Compare is Of for a given device and layout.
+func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout) result.Light {
+	out := result.Light{Model: m.Family, Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
+	c := comparer{a: a, m: m, d: d, l: l, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}}
+	for _, r := range a.Ranks {
+		c.rank(r, steps)
+	}
+	c.check()
+	c.rows(&out)
+	return out
+}
+
+type sumKey struct {
+	rank string
+	kind string
+	role Role
+}
+
+type stepKey struct{ rank, kind string }
+
+// call is one call of a module: its kernels in one layer of one step.
+type call struct {
+	key     stepKey
+	main    int64 // time of the main kernel, ns
+	exposed int64 // time of all kernels, without that under earlier kernels
+	work    Work
+	floor   float64
+	attain  float64
+}
+
+// sum collects the calls of a module.
+type sum struct {
+	calls           []call
+	kernels         map[string]int // main kernels
+	shapes          map[shape]map[gridName]bool
+	agrees, differs int
+	refused         fact.Fact
+}
+
+// shape identifies calls that must run the same kernel.
+type shape struct{ rows int }
+
+type gridName struct {
+	name string
+	grid [3]int32
+}
+
+type comparer struct {
+	a     *match.Aligned
+	m     *Model
+	d     Device
+	l     Layout
+	sums  map[sumKey]*sum
+	order []sumKey
+	steps map[stepKey]*result.LightStep
+	kinds []stepKey
+}
+
+// rank adds the steps of a rank.
+func (c *comparer) rank(r *match.Rank, steps []result.Step) {
+	of := make([][]int32, len(r.Steps))
+	for i := range r.Ops {
+		if s := r.Ops[i].Step; s >= 0 {
+			of[s] = append(of[s], int32(i))
+		}
+	}
+	bounds, ends := r.DeviceWindows()
+	exposed := exposures(r, bounds, ends)
+	for i := range r.Steps {
+		n := i + r.First
+		at := slices.IndexFunc(steps[n].Ranks, func(p result.StepRank) bool { return p.Rank == r.Index })
+		if at < 0 {
+			continue
+		}
+		c.step(r, i, of[i], exposed, &steps[n].Ranks[at].Time)
+	}
+}
+
+// exposures returns, for each kernel that computes, the time in its step's window in which no earlier kernel computes.
+func exposures(r *match.Rank, bounds, ends []int64) []int64 {
+	out := make([]int64, len(r.Ops))
+	covered := int64(0)
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Class == kernel.Comm || o.Class == kernel.Copy {
+			continue
+		}
+		from := max(o.Start, covered)
+		covered = max(covered, o.End)
+		if o.Step >= 0 {
+			out[i] = max(0, min(o.End, ends[o.Step])-max(from, bounds[o.Step]))
+		}
+	}
+	return out
+}
+
+// step adds one step.
+func (c *comparer) step(r *match.Rank, i int, ops []int32, exposed []int64, t *result.Time) {
+	st := &r.Steps[i]
+	key := stepKey{r.Label, st.Info.Kind.String()}
+	row := c.steps[key]
+	if row == nil {
+		row = &result.LightStep{Rank: key.rank, Kind: key.kind}
+		c.steps[key], c.kinds = row, append(c.kinds, key)
+	}
+	row.Steps++
+	row.Total += t.Total
+	row.Unpriced += t.Compute // less the priced modules, see rows
+	row.Transfer, row.Wait, row.Unknown = row.Transfer+t.Transfer(), row.Wait+t.ExposedWait, row.Unknown+t.Unrecorded
+	row.Copy, row.Idle = row.Copy+t.ExposedCopy, row.Idle+t.Idle
+	b, ok := c.batch(r, i)
+	if !ok {
+		row.Why = fact.Of("light_batch")
+		return
+	}
+	row.Tokens += b.Tokens
+	list := make([]Kernel, len(ops))
+	for k, at := range ops {
+		o := &r.Ops[at]
+		list[k] = Kernel{Name: c.a.Names.List[o.Name], Grid: c.a.Names.Keys[o.Key].Grid, Class: o.Class}
+	}
+	places, why := c.m.Places(list)
+	if places == nil {
+		row.Why = why
+		return
+	}
+	row.Told++
+	rows := executed(list, places, b.Tokens)
+	row.Rows += rows
+	calls := map[Place][]int{} // the kernels of each module
+	for i, p := range places {
+		calls[p] = append(calls[p], i)
+	}
+	for n := range c.m.Layers + 1 {
+		works := c.m.Ends(c.l, b)
+		if n < c.m.Layers {
+			works = c.m.Layer(n, c.l, b)
+		}
+		for _, w := range works {
+			row.Least += int64(c.d.Floor(&w))
+			at := Place{w.Role, n}
+			if w.Role == Embedding {
+				at.Layer = -1
+			}
+			if of := calls[at]; len(of) > 0 {
+				c.module(key, list, of, ops, r, exposed, w, rows)
+			}
+		}
+	}
+}
+
+// batch returns the input of a step, as far as its name tells.
+func (c *comparer) batch(r *match.Rank, i int) (Batch, bool) {
+	s := &r.Steps[i].Info
+	b := Batch{Tokens: s.Tokens, Requests: s.Batch, Keys: -1, Pairs: -1}
+	if s.Kind == trace.Decode && s.Tokens < 0 {
+		b.Tokens = s.Batch
+	}
+	if b.Tokens < 1 || b.Requests < 1 {
+		return b, false
+	}
+	if q := s.Context.Q + s.Generation.Q; q > 0 && s.Context.K+s.Generation.K > 0 {
+		b.Keys = int64(s.Context.K + s.Generation.K)
+		b.Pairs = int64(s.Context.QK+s.Generation.QK) - (int64(s.Context.QQ+s.Generation.QQ)-int64(q))/2
+	}
+	if c.l.AttnTP < c.l.TP { // tokens of all data-parallel ranks
+		seen := map[int]bool{}
+		for _, x := range c.a.Ranks {
+			k := i + r.First - x.First
+			if k < 0 || k >= len(x.Steps) || seen[x.Source.Rank.DP] {
+				continue
+			}
+			seen[x.Source.Rank.DP] = true
+			if n := max(x.Steps[k].Info.Tokens, x.Steps[k].Info.Batch); n > 0 {
+				b.Routed += n
+			}
+		}
+	}
+	return b, true
+}
+
+// executed returns the number of rows that the kernels of a step computed: the blocks of its norms, which compute one row
+// each. Without such norms it returns tokens.
+func executed(list []Kernel, places []Place, tokens int) int {
+	rows := 0
+	for i, k := range list {
+		if (places[i].Role == NormIn || places[i].Role == NormPost) && strings.Contains(k.Name, "RMSNormKernel") {
+			if n := int(k.Grid[0]); rows == 0 {
+				rows = n
+			} else if n != rows {
+				return tokens
+			}
+		}
+	}
+	return max(rows, tokens)
+}
+
+// module adds the kernels of one module in one layer, or outside of layers. of holds their indices in list.
+func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *match.Rank, exposed []int64, w Work, rows int) {
+	x := call{key: key, work: w}
+	main := -1
+	for _, i := range of {
+		o := &r.Ops[ops[i]]
+		x.exposed += exposed[ops[i]]
+		if d := o.End - o.Start; main < 0 || d > x.main {
+			main, x.main = i, d
+		}
+	}
+	k := sumKey{key.rank, key.kind, w.Role}
+	s := c.sums[k]
+	if s == nil {
+		s = &sum{kernels: map[string]int{}, shapes: map[shape]map[gridName]bool{}}
+		c.sums[k], c.order = s, append(c.order, k)
+	}
+	x.floor, x.attain = c.d.Floor(&w), c.d.Attainable(&w)
+	s.calls = append(s.calls, x)
+	s.kernels[list[main].Name]++
+	if w.N > 0 && !w.Unknown && list[main].Class == kernel.GEMM {
+		at := shape{rows}
+		if s.shapes[at] == nil {
+			s.shapes[at] = map[gridName]bool{}
+		}
+		s.shapes[at][gridName{list[main].Name, list[main].Grid}] = true
+		n := rows
+		switch {
+		case w.Role == Head:
+			n = 0 // one row a request, which a graph pads too
+		case w.Role == Router && c.l.AttnTP < c.l.TP:
+			n = 0 // rows of all ranks
+		}
+		for _, i := range of {
+			if n == 0 {
+				continue
+			}
+			switch GridOf(list[i].Name, list[i].Grid, n, w.N, c.d.SMs) {
+			case Agrees:
+				s.agrees++
+			case Differs:
+				s.differs++
+			}
+		}
+	}
+}
+
+// rows writes the sums. Priced time moves from Unpriced to Floor, Start and Slow.
+func (c *comparer) rows(out *result.Light) {
+	for _, k := range c.order {
+		s := c.sums[k]
+		w := &s.calls[0].work
+		row := result.LightModule{Rank: k.rank, Kind: k.kind, Module: string(k.role), Kernel: most(s.kernels), Calls: len(s.calls),
+			Grid: s.agrees > 0 && s.refused.Key == "", AtLeast: w.Unknown, Why: s.refused, Median: int64(s.median())}
+		for i := range s.calls {
+			row.Bytes += s.calls[i].work.Bytes() / float64(len(s.calls))
+			row.FLOPs += s.calls[i].work.FLOPs / float64(len(s.calls))
+		}
+		step := c.steps[stepKey{k.rank, k.kind}]
+		for i := range s.calls {
+			x := &s.calls[i]
+			row.Time += x.exposed
+			if s.refused.Key != "" {
+				continue
+			}
+			floor, attain := min(int64(x.floor), x.exposed), min(int64(x.attain), x.exposed)
+			attain = max(attain, floor)
+			row.Floor, row.Attain = row.Floor+int64(x.floor), row.Attain+int64(x.attain)
+			step.Floor, step.Start, step.Slow = step.Floor+floor, step.Start+attain-floor, step.Slow+x.exposed-attain
+			step.Unpriced -= x.exposed
+		}
+		if s.refused.Key == "" && w.N > 0 && !w.Unknown {
+			row.OfPeak = s.quantile(func(x *call) float64 { return x.floor / float64(max(x.main, 1)) }, 0.5)
+			row.OfAttainable = s.quantile(func(x *call) float64 { return x.attain / float64(max(x.main, 1)) }, 0.5)
+			row.Compute = !c.memoryBound(s)
+		}
+		out.Modules = append(out.Modules, row)
+	}
+	for _, k := range c.kinds {
+		out.Steps = append(out.Steps, *c.steps[k])
+	}
+}
+
+// most returns the name with the highest count.
+func most(counts map[string]int) (name string) {
+	for n, k := range counts {
+		if k > counts[name] || k == counts[name] && n < name {
+			name = n
+		}
+	}
+	return name
+}

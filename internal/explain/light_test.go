@@ -1,0 +1,133 @@
+package explain
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/light"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Configurations of the models in the recorded windows.
+const (
+	denseModel = `{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":4224,"torch_dtype":"bfloat16"}`
+	moeModel   = `{"model_type":"qwen3_moe","hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":64,"num_experts_per_tok":8,"vocab_size":4224,"torch_dtype":"bfloat16"}`
+	llama8B    = `{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":4224,"torch_dtype":"bfloat16"}`
+)
+
+// lit analyses a recorded window with a model's configuration.
+func lit(t *testing.T, set, config string) (*Window, *result.Report) {
+	t.Helper()
+	data := os.Getenv("STEPSCOPE_DATA")
+	if data == "" {
+		t.Skip("STEPSCOPE_DATA is not set")
+	}
+	m, err := light.ReadModel([]byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := Prepare(readDir(t, filepath.Join(data, "traces", set)), nil)
+	r, err := w.Analyze(Options{Model: m, Quick: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, r
+}
+
+// TestLight checks the floors, rates and checks of recorded windows against figures that were computed from the kernels by
+// hand. All parts of each step add up to its time.
+func TestLight(t *testing.T) {
+	type module struct {
+		rank, kind string
+		role       light.Role
+		median     float64 // µs
+		ofPeak     float64 // 0: not checked
+	}
+	for _, c := range []struct {
+		set, config string
+		floor       map[string]float64 // µs of a step, by kind
+		modules     []module
+	}{
+		{"sglang_plain", denseModel, map[string]float64{"decode": 985.7}, []module{
+			{"TP00", "decode", light.GateUp, 28.69, 0.735}, {"TP01", "decode", light.GateUp, 27.26, 0.773}, {"TP00", "decode", light.Down, 15.01, 0.703}, {"TP01", "decode", light.Down, 14.91, 0.708},
+			{"TP00", "decode", light.QKV, 9.38, 0.564}, {"TP01", "decode", light.QKV, 9.18, 0.576}, {"TP00", "decode", light.O, 7.36, 0.480}, {"TP01", "decode", light.O, 7.33, 0.483},
+			{"TP00", "decode", light.Head, 7.74, 0.471}, {"TP01", "decode", light.Head, 7.65, 0.477}}},
+		{"sglang_moe", moeModel, map[string]float64{"decode": 1020}, []module{
+			{"TP00-DP00-EP00", "decode", light.ExpertsIn, 45.86, 0}, {"TP01-DP01-EP01", "decode", light.ExpertsIn, 48.78, 0}, {"TP00-DP00-EP00", "decode", light.ExpertsOut, 28.24, 0},
+			{"TP00-DP00-EP00", "decode", light.QKV, 7.74, 0.567}, {"TP00-DP00-EP00", "decode", light.ExpertsSum, 30.5, 0}, {"TP01-DP01-EP01", "decode", light.ExpertsSum, 4.74, 0}}},
+		{"vllm26_plain", denseModel, map[string]float64{"decode": 1412}, []module{{"TP00", "decode", light.GateUp, 36.93, 0.818}, {"TP00", "decode", light.Down, 20.03, 0.755}}},
+	} {
+		_, r := lit(t, c.set, c.config)
+		seen := map[string]bool{}
+		for _, s := range r.Light.Steps {
+			if sum := s.Floor + s.Start + s.Slow + s.Unpriced + s.Transfer + s.Wait + s.Unknown + s.Copy + s.Idle; sum != s.Total || min(s.Floor, s.Start, s.Slow, s.Unpriced) < 0 {
+				t.Errorf("%s %s %s: the parts add up to %d of %d: %+v", c.set, s.Rank, s.Kind, sum, s.Total, s)
+			}
+			if want := c.floor[s.Kind]; want > 0 {
+				seen[s.Kind] = true
+				if got := float64(s.Least) / float64(s.Steps) / 1e3; s.Told != s.Steps || math.Abs(got-want) > 0.005*want {
+					t.Errorf("%s %s %s: floor %.1f µs of %d told steps of %d, want %.1f", c.set, s.Rank, s.Kind, got, s.Told, s.Steps, want)
+				}
+			}
+		}
+		if len(seen) < len(c.floor) {
+			t.Errorf("%s: kinds of steps: %v", c.set, seen)
+		}
+		for _, want := range c.modules {
+			found := false
+			for _, m := range r.Light.Modules {
+				if m.Rank != want.rank || m.Kind != want.kind || m.Module != string(want.role) {
+					continue
+				}
+				found = true
+				if us := float64(m.Median) / 1e3; m.Why.Key != "" || math.Abs(us-want.median) > 0.005*want.median || want.ofPeak > 0 && math.Abs(m.OfPeak-want.ofPeak) > 0.005 {
+					t.Errorf("%s %+v: %.2f µs, %.1f %% of the peak, %s", c.set, want, us, 100*m.OfPeak, m.Why)
+				}
+			}
+			if !found {
+				t.Errorf("%s: no %s", c.set, want.role)
+			}
+		}
+	}
+}
+
+// TestLightRefuses checks that wrong assumptions give a reason and no figure.
+func TestLightRefuses(t *testing.T) {
+	w, r := lit(t, "sglang_plain", denseModel)
+	whole := func(set, config, reason string) {
+		_, r := lit(t, set, config)
+		for _, s := range r.Light.Steps {
+			if s.Told > 0 || s.Why.Key != reason || s.Floor != 0 {
+				t.Errorf("%s %s: %d told steps, %s", set, s.Rank, s.Told, s.Why)
+			}
+		}
+	}
+	whole("sglang_plain", moeModel, "light_order")
+	whole("sglang_moe", denseModel, "light_order")
+	module := func(name string, l *result.Light, role light.Role, reason string) {
+		n := 0
+		for _, m := range l.Modules {
+			if m.Module == string(role) {
+				if n++; m.Why.Key != reason || m.OfPeak != 0 || m.Floor != 0 {
+					t.Errorf("%s, %s: %+v", name, role, m)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s: no %s", name, role)
+		}
+	}
+	_, other := lit(t, "sglang_plain", llama8B)
+	module("another model", &other.Light, light.GateUp, "light_grid")
+	m, _ := light.ReadModel([]byte(denseModel))
+	d, _ := light.FindDevice("NVIDIA H200", 0)
+	h100, _ := light.FindDevice("NVIDIA H100 80GB HBM3", 0)
+	two := light.Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}
+	slower := light.Compare(w.aligned, m, r.Steps, h100, two)
+	module("another device", &slower, light.GateUp, "light_too_fast")
+	single := light.Compare(w.aligned, m, r.Steps, d, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
+	module("one rank", &single, light.GateUp, "light_too_fast")
+	module("one rank", &single, light.O, "light_other")
+}

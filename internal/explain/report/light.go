@@ -1,0 +1,169 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// lightOf states how much of the device's limit the steps of each kind reach, on the rank that spends least of them
+// waiting. It returns "" if the model's configuration was not given.
+func lightOf(r *result.Report) string {
+	l := &r.Light
+	switch {
+	case l.Model == "":
+		return ""
+	case l.Why.Key != "":
+		return "cannot be told: " + Words(l.Why)
+	}
+	var parts []string
+	for _, kind := range kindsOf(l) {
+		s := leastWait(l, kind)
+		if s.Told < s.Steps {
+			parts = append(parts, fmt.Sprintf("%s steps: the kernels of %d of %d cannot be assigned to modules: %s", capital(kind), s.Steps-s.Told, s.Steps, Words(s.Why)))
+			continue
+		}
+		n := int64(s.Steps)
+		least := ""
+		if slices.ContainsFunc(l.Modules, func(m result.LightModule) bool { return m.Kind == kind && m.AtLeast }) {
+			least = "at least "
+		}
+		text := fmt.Sprintf("%s step takes %s on %s; %s needs %s%s for it (%s)", capital(article(kind)), metric.Duration(s.Total/n), s.Rank, l.Device, least, metric.Duration(s.Least/n), share(ratio(s.Least, s.Total)))
+		var beyond []string
+		for _, p := range lightParts(s) {
+			if p.ns >= s.Total/20 {
+				beyond = append(beyond, metric.Duration(p.ns/n)+" "+p.name)
+			}
+		}
+		if len(beyond) > 0 {
+			text += ". Beyond it: " + strings.Join(beyond, ", ")
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ". ")
+}
+
+// toldSteps returns the number of steps over which a module's sums extend.
+func toldSteps(l *result.Light, m *result.LightModule) int64 {
+	for i := range l.Steps {
+		if s := &l.Steps[i]; s.Rank == m.Rank && s.Kind == m.Kind {
+			return int64(max(s.Told, 1))
+		}
+	}
+	return 1
+}
+
+type lightPart struct {
+	name string
+	ns   int64
+}
+
+// lightParts returns the parts of the steps' time beyond the floor, largest first.
+func lightParts(s *result.LightStep) []lightPart {
+	out := []lightPart{
+		{"idle", s.Idle}, {"waiting for other ranks", s.Wait}, {"transfer", s.Transfer}, {"that no known kernel saves", s.Start}, {"slow kernels", s.Slow},
+		{"other kernels", s.Unpriced}, {"copies", s.Copy}, {"communication with unrecorded ranks", s.Unknown},
+	}
+	slices.SortStableFunc(out, func(x, y lightPart) int { return cmp.Compare(y.ns, x.ns) })
+	return out
+}
+
+// kindsOf returns the kinds of steps, in order.
+func kindsOf(l *result.Light) (out []string) {
+	for _, s := range l.Steps {
+		if !slices.Contains(out, s.Kind) {
+			out = append(out, s.Kind)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// leastWait returns the steps of a kind on the rank that waits least for others.
+func leastWait(l *result.Light, kind string) *result.LightStep {
+	var best *result.LightStep
+	for i := range l.Steps {
+		s := &l.Steps[i]
+		if s.Kind == kind && (best == nil || s.Told == s.Steps && best.Told < best.Steps || (s.Told == s.Steps) == (best.Told == best.Steps) && ratio(s.Wait, s.Total) < ratio(best.Wait, best.Total)) {
+			best = s
+		}
+	}
+	return best
+}
+
+func article(kind string) string {
+	if strings.HasPrefix(kind, "other") || strings.HasPrefix(kind, "idle") {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+func lightTable(r *result.Report, limit int) *table {
+	t := &table{
+		id: "light", title: "Speed of light",
+		lead: "Device time per step, from the least time that the work needs at the peaks of the device to the whole; the parts add up. Beyond: what no known kernel saves. Slow: what kernels take longer than good ones. Other: kernels without a known module.",
+		cols: []column{
+			{name: "kind", help: "of steps"}, {name: "rank"}, {name: "steps", right: true, drop: 3}, {name: "told", right: true, drop: 4, help: "steps whose kernels could be assigned to modules"},
+			{name: "rows", right: true, drop: 6, help: "that the kernels compute in a step"}, {name: "step", right: true}, {name: "floor", right: true}, {name: "share", right: true, help: "of the floor in the step"},
+			{name: "beyond", right: true}, {name: "slow", right: true}, {name: "other", right: true, drop: 5}, {name: "transfer", right: true, drop: 1}, {name: "wait", right: true},
+			{name: unrecorded, right: true, drop: 8, help: unrecordedHelp}, {name: "copy", right: true, drop: 7}, {name: "idle", right: true},
+		},
+	}
+	for i := range r.Light.Steps {
+		s := &r.Light.Steps[i]
+		n := int64(max(s.Steps, 1))
+		told := s.Told > 0
+		t.rows = append(t.rows, []cell{
+			textCell(s.Kind), textCell(s.Rank), countCell(s.Steps), countCell(s.Told), cellIf(told, countCell(s.Rows/max(s.Told, 1))), durCell(s.Total / n),
+			cellIf(told, durCell(s.Floor/n)), cellIf(told, shareCell(ratio(s.Floor, s.Total))), cellIf(told, durCell(s.Start/n)), cellIf(told, durCell(s.Slow/n)),
+			durCell(s.Unpriced / n), durCell(s.Transfer / n), durCell(s.Wait / n), cellIf(s.Unknown > 0, durCell(s.Unknown/n)), durCell(s.Copy / n), durCell(s.Idle / n),
+		})
+	}
+	return t
+}
+
+func lightModulesTable(r *result.Report, limit int) *table {
+	excess := func(m *result.LightModule) float64 {
+		if m.AtLeast || m.Why.Key != "" { // not known
+			return -1
+		}
+		return float64(m.Time - m.Floor)
+	}
+	rows, omitted := ranked(r.Light.Modules, limit, " by time beyond the floor", excess)
+	t := &table{
+		id: "light-modules", title: "Speed of light by module", omitted: omitted,
+		lead: "Floor: the least time that the module needs at the peaks of the device. Of peak: the rate of its main kernel over the limiting peak. Of attainable: over what good kernels reach. Means per step.",
+		cols: []column{
+			{name: "kind", help: "of steps", drop: 5}, {name: "rank", drop: 1}, {name: "module", flex: true, min: 14}, {name: "calls", right: true, drop: 6}, {name: "median", right: true, help: "of the main kernel"},
+			{name: "time", right: true}, {name: "floor", right: true}, {name: "beyond", right: true}, {name: "of peak", right: true}, {name: "of attainable", right: true},
+			{name: "TB/s", right: true, drop: 4}, {name: "checked", drop: 3, help: "by the grids of the kernels, or by their order alone"}, {name: "kernel", flex: true, min: 16, code: true, drop: 2},
+			{name: "why not", flex: true, wrap: true, drop: 7, help: "the reason if the module cannot be told"},
+		},
+	}
+	for i := range rows {
+		m := &rows[i]
+		told := m.Why.Key == ""
+		checked := map[bool]string{true: "grid", false: "order"}[m.Grid]
+		why := cell{text: ""}
+		if !told {
+			why = textCell(Words(m.Why))
+			checked = dash
+		}
+		n := toldSteps(&r.Light, m)
+		floor := durCell(m.Floor / n)
+		if m.AtLeast {
+			floor.text = "≥ " + floor.text
+		}
+		t.rows = append(t.rows, []cell{
+			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(told && !m.AtLeast, durCell(max(m.Time-m.Floor, 0)/n)),
+			cellIf(m.OfPeak > 0, shareCell(m.OfPeak)), cellIf(m.OfAttainable > 0, shareCell(m.OfAttainable)),
+			cellIf(m.OfPeak > 0 && m.Median > 0, rateCell(m.Bytes/float64(max(m.Median, 1))/1e3)), textCell(checked), nameCell(kernel.Short(m.Kernel), m.Kernel), why,
+		})
+	}
+	return t
+}

@@ -1,0 +1,70 @@
+package result
+
+import "github.com/stepscope/stepscope/internal/explain/fact"
+
+// Light compares steps with the least time in which their device could do the work ("speed of light"). It is set if the
+// model's configuration was given.
+type Light struct {
+	Model  string `json:"model"`  // model_type of the configuration; "": not given
+	Device string `json:"device"` // name in the table of devices; "": unknown
+	// Memory and BF16 are the peaks of the device in bytes/s and FLOP/s, Source is their source, and Sure is the
+	// confidence in them: high, medium or low.
+	Memory  float64       `json:"memory_bytes_per_s"`
+	BF16    float64       `json:"bf16_flops_per_s"`
+	Source  string        `json:"source"`
+	Sure    string        `json:"confidence"`
+	Steps   []LightStep   `json:"steps"`
+	Modules []LightModule `json:"modules"`
+	Why     fact.Fact     `json:"why"` // reason if nothing can be compared
+}
+
+// LightStep divides the device time of all steps of one kind on one rank into parts, from the floor to the whole. The
+// parts from Floor to Idle add up to Total exactly.
+type LightStep struct {
+	Rank  string `json:"rank"`
+	Kind  string `json:"kind"`
+	Steps int    `json:"steps"`
+	Told  int    `json:"told"` // number of steps whose kernels could be assigned to modules; the others count as Unpriced
+	// Tokens is the number of new tokens, summed over steps. Rows is the number of rows that the kernels computed, which
+	// is larger if a graph pads its batch.
+	Tokens int   `json:"tokens"`
+	Rows   int   `json:"rows"`
+	Total  int64 `json:"total_ns"`
+
+	Floor    int64 `json:"floor_ns"`    // least time of the modules below, at the peaks of the device
+	Start    int64 `json:"start_ns"`    // what good kernels need beyond it
+	Slow     int64 `json:"slow_ns"`     // what these kernels took beyond that
+	Unpriced int64 `json:"unpriced_ns"` // compute without a known module
+	Transfer int64 `json:"transfer_ns"`
+	Wait     int64 `json:"wait_ns"` // for other ranks
+	Unknown  int64 `json:"unrecorded_ns"`
+	Copy     int64 `json:"copy_ns"`
+	Idle     int64 `json:"idle_ns"`
+
+	Least int64     `json:"least_ns"` // floor of the told steps, with that of the modules that could not be told
+	Why   fact.Fact `json:"why"`      // reason if Told is less than Steps
+}
+
+// LightModule compares the kernels of one module with its floor. Sums cover all steps of the kind on the rank.
+type LightModule struct {
+	Rank   string  `json:"rank"`
+	Kind   string  `json:"kind"`
+	Module string  `json:"module"`
+	Kernel string  `json:"kernel"` // its main kernel
+	Calls  int     `json:"calls"`
+	Median int64   `json:"median_ns"` // of the main kernel
+	Time   int64   `json:"time_ns"`   // of all its kernels
+	Floor  int64   `json:"floor_ns"`
+	Attain int64   `json:"attainable_ns"`
+	Bytes  float64 `json:"bytes"` // of one call
+	FLOPs  float64 `json:"flops"` // of one call
+	// OfPeak is the share of the device's peak (memory or FLOP/s, whichever limits the module) that the main kernel's
+	// median reaches, OfAttainable the share of what good kernels reach. 0: unknown.
+	OfPeak       float64 `json:"of_peak"`
+	OfAttainable float64 `json:"of_attainable"`
+	Compute      bool    `json:"compute_bound"`
+	AtLeast      bool    `json:"at_least"` // Bytes and FLOPs are lower bounds: the lengths of the contexts are not known
+	Grid         bool    `json:"grid"`     // the grids of the kernels agree with the sizes
+	// Why is the reason if the module cannot be told. Floor, Attain and the shares are then 0.
+	Why fact.Fact `json:"why"`
+}
