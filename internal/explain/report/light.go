@@ -106,13 +106,16 @@ func article(kind string) string {
 func lightTable(r *result.Report, limit int) *table {
 	t := &table{
 		id: "light", title: "Speed of light",
-		lead: "Device time per step, from the least time that the work needs at the peaks of the device to the whole; the parts add up. Beyond: what no known kernel saves. Slow: what kernels take longer than good ones. Other: kernels without a known module.",
+		lead: "Device time per step, from the least time that the work needs at the peaks of the device to the whole; the parts add up. Start: what good kernels need beyond the floor. Slow: what kernels take beyond that. Other: kernels without a known module.",
 		cols: []column{
 			{name: "kind", help: "of steps"}, {name: "rank"}, {name: "steps", right: true, drop: 3}, {name: "told", right: true, drop: 4, help: "steps whose kernels could be assigned to modules"},
 			{name: "rows", right: true, drop: 6, help: "that the kernels compute in a step"}, {name: "step", right: true}, {name: "floor", right: true}, {name: "share", right: true, help: "of the floor in the step"},
-			{name: "beyond", right: true}, {name: "slow", right: true}, {name: "other", right: true, drop: 5}, {name: "transfer", right: true, drop: 1}, {name: "wait", right: true},
+			{name: "start", right: true}, {name: "slow", right: true}, {name: "other", right: true, drop: 5}, {name: "transfer", right: true, drop: 1}, {name: "wait", right: true},
 			{name: unrecorded, right: true, drop: 8, help: unrecordedHelp}, {name: "copy", right: true, drop: 7}, {name: "idle", right: true},
 		},
+	}
+	if s := lightOf(r); s != "" {
+		t.lead = s + ". " + t.lead
 	}
 	for i := range r.Light.Steps {
 		s := &r.Light.Steps[i]
