@@ -7,6 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/tables"
 	"github.com/stepscope/stepscope/trace"
@@ -22,7 +23,8 @@ type CompareOptions struct {
 	// OnlyA and OnlyB, if set, restrict A and B to the rank with that label.
 	OnlyA, OnlyB string
 	Rules        *kernel.Rules
-	Force        bool // compare even if traces cannot be one capture, or workloads differ
+	Model        *light.Model // configuration of the model of both captures; nil: unknown
+	Force        bool         // compare even if traces cannot be one capture, or workloads differ
 }
 
 // LimitNames returns the names of the figures for which there may be limits.
@@ -58,6 +60,9 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 			c.Doubts = append(c.Doubts, []string{opt.IDA, opt.IDB}[i]+": "+why)
 		}
 	}
+	if opt.Model != nil {
+		c.Light, c.LightWhy = light.Diff(&ra.Light, &rb.Light)
+	}
 	answer.Causes(c, ra, rb, opt.OnlyA, opt.OnlyB)
 	for i := range c.Causes {
 		tables.CauseKernels(ha, hb, &c.Causes[i])
@@ -70,7 +75,7 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 // explained analyses one capture and returns its window and report.
 func explained(traces []*trace.Trace, id string, opt CompareOptions) (*Window, *result.Report, error) {
 	w := Prepare(traces, opt.Rules)
-	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force})
+	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force, Model: opt.Model})
 	if errors.Is(err, ErrNothing) || err == nil && w.aligned.HostOnly {
 		err = errNoGPU
 	}

@@ -75,7 +75,7 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 
 // Compare is Of for a given device and layout.
 func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout) result.Light {
-	out := result.Light{Model: m.Family, Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
+	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
 	c := comparer{a: a, m: m, d: d, l: l, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}}
 	for _, r := range a.Ranks {
 		c.rank(r, steps)
@@ -206,18 +206,19 @@ func (c *comparer) step(r *match.Rank, i int, ops []int32, exposed []int64, t *r
 	for i, p := range places {
 		calls[p] = append(calls[p], i)
 	}
-	for n := range c.m.Layers + 1 {
-		works := c.m.Ends(c.l, b)
-		if n < c.m.Layers {
+	for n := -1; n <= c.m.Layers; n++ {
+		var works []Work
+		switch n {
+		case -1:
+			works = c.m.Begin(b)
+		case c.m.Layers:
+			works = c.m.End(c.l, b)
+		default:
 			works = c.m.Layer(n, c.l, b)
 		}
 		for _, w := range works {
 			row.Least += int64(c.d.Floor(&w))
-			at := Place{w.Role, n}
-			if w.Role == Embedding {
-				at.Layer = -1
-			}
-			if of := calls[at]; len(of) > 0 {
+			if of := calls[Place{w.Role, n}]; len(of) > 0 {
 				c.module(key, list, of, ops, r, exposed, w, rows)
 			}
 		}

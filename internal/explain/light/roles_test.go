@@ -62,10 +62,10 @@ func TestPlaces(t *testing.T) {
 		want       string // roles, or the key of the reason
 	}{
 		{"two layers", "prepare:attention e:embedding c:comm" + layer + layer + " n:norm g:gemm ncclAllGather:comm x:other", dense,
-			"–, embedding, all-reduce, norm before attention 0, qkv_proj 0, qkv_proj 0, q/k norm 0, rope 0, KV write 0, attention 0, attention 0, o_proj 0, all-reduce 0, norm before MLP 0, gate_up_proj 0, activation 0, down_proj 0, all-reduce 0, " +
-				"norm before attention 1, qkv_proj 1, qkv_proj 1, q/k norm 1, rope 1, KV write 1, attention 1, attention 1, o_proj 1, all-reduce 1, norm before MLP 1, gate_up_proj 1, activation 1, down_proj 1, all-reduce 1, final norm 2, lm_head 2, all-gather 2, –"},
+			"–, embedding, all-reduce, input norm 0, qkv_proj 0, qkv_proj 0, q/k norm 0, rope 0, KV write 0, attention 0, attention 0, o_proj 0, all-reduce 0, post-attention norm 0, gate_up_proj 0, activation 0, down_proj 0, all-reduce 0, " +
+				"input norm 1, qkv_proj 1, qkv_proj 1, q/k norm 1, rope 1, KV write 1, attention 1, attention 1, o_proj 1, all-reduce 1, post-attention norm 1, gate_up_proj 1, activation 1, down_proj 1, all-reduce 1, final norm 2, lm_head 2, all-gather 2, –"},
 		{"experts", "n:norm g:gemm a:attention g:gemm n:norm g:gemm top:moe_routing m:moe_gemm s:activation m:moe_gemm sum:reduce n:norm g:gemm", experts,
-			"norm before attention 0, qkv_proj 0, attention 0, o_proj 0, norm before MLP 0, router 0, routing 0, experts gate_up 0, activation 0, experts down 0, sum of experts 0, final norm 1, lm_head 1"},
+			"input norm 0, qkv_proj 0, attention 0, o_proj 0, post-attention norm 0, router 0, routing 0, experts gate_up 0, activation 0, experts down 0, sum of experts 0, final norm 1, lm_head 1"},
 		{"one layer", layer + " n:norm g:gemm", dense, "light_layers"},
 		{"no head", layer, dense, "light_layers"},
 		{"three layers", layer + layer + layer + " n:norm g:gemm", dense, "light_more"},

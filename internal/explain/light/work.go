@@ -1,6 +1,9 @@
 package light
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Layout is the division of the model among ranks. All sizes are at least 1.
 type Layout struct {
@@ -8,6 +11,17 @@ type Layout struct {
 	AttnTP int // ranks that share the heads: TP, or TP/DP with data-parallel attention
 	EP     int // ranks that share the experts
 	MoETP  int // ranks that share each expert
+}
+
+func (l Layout) String() string {
+	out := fmt.Sprintf("TP %d", l.TP)
+	if l.AttnTP < l.TP {
+		out += fmt.Sprintf(", DP attention %d", l.TP/l.AttnTP)
+	}
+	if l.EP > 1 {
+		out += fmt.Sprintf(", EP %d", l.EP)
+	}
+	return out
 }
 
 // Batch is the input of a step on one rank.
@@ -43,14 +57,14 @@ type Role string
 
 const (
 	Embedding   Role = "embedding"
-	NormIn      Role = "norm before attention"
+	NormIn      Role = "input norm"
 	QKV         Role = "qkv_proj"
 	QKNorm      Role = "q/k norm"
 	Rope        Role = "rope"
 	KVWrite     Role = "KV write"
 	Attention   Role = "attention"
 	O           Role = "o_proj"
-	NormPost    Role = "norm before MLP"
+	NormPost    Role = "post-attention norm"
 	GateUp      Role = "gate_up_proj"
 	Act         Role = "activation"
 	Down        Role = "down_proj"
@@ -165,11 +179,14 @@ func (m *Model) moe(l Layout, b Batch) []Work {
 		Work{Role: ExpertsSum, Acts: float64(routed) * (k/float64(l.EP) + 1) * float64(h) * actBytes})
 }
 
-// Ends returns the work outside of the layers: embedding, final norm and head. Servers pad the vocabulary to a multiple
-// of 64.
-func (m *Model) Ends(l Layout, b Batch) []Work {
+// Begin returns the work before the layers.
+func (m *Model) Begin(b Batch) []Work {
+	return []Work{{Role: Embedding, Acts: 2 * float64(b.Tokens) * float64(m.Hidden) * actBytes}}
+}
+
+// End returns the work after the layers: final norm and head. Servers pad the vocabulary to a multiple of 64.
+func (m *Model) End(l Layout, b Batch) []Work {
 	h := float64(m.Hidden) * actBytes
-	vocab := (m.Vocab + headAlign - 1) / headAlign * headAlign / l.TP
-	return []Work{{Role: Embedding, Acts: 2 * float64(b.Tokens) * h}, {Role: FinalNorm, Weights: h, Acts: 4 * float64(b.Tokens) * h},
-		product(Head, b.Requests, vocab, m.Hidden, plain, false)}
+	vocab := up(m.Vocab, headAlign) / l.TP
+	return []Work{{Role: FinalNorm, Weights: h, Acts: 4 * float64(b.Tokens) * h}, product(Head, b.Requests, vocab, m.Hidden, plain, false)}
 }

@@ -50,7 +50,7 @@ func step(m *Model, l Layout, b Batch, d Device) (weights, all, flops, floor flo
 	for i := range m.Layers {
 		add(m.Layer(i, l, b))
 	}
-	add(m.Ends(l, b)[2:])
+	add(m.End(l, b)[1:])
 	return
 }
 
@@ -102,7 +102,7 @@ func TestModules(t *testing.T) {
 			{GateUp, 203.16, 6.442451}, {Down, 101.71, 3.221225}, {QKV, 50.99, 1.610613}, {O, 34.08, 1.073742}, {Head, 1254.65, 39.829111}, {Attention, 134.81, 0.537149}}},
 	} {
 		m := model(t, c.model)
-		list := append(m.Layer(0, c.layout, c.batch), m.Ends(c.layout, c.batch)...)
+		list := append(m.Layer(0, c.layout, c.batch), m.End(c.layout, c.batch)...)
 		for _, f := range c.want {
 			for _, w := range list {
 				if w.Role == f.role && (!close(w.Bytes(), f.mb*1e6, 0.001) || !close(w.FLOPs, f.gigaFLOP*1e9, 0.001)) {
@@ -191,7 +191,7 @@ func FuzzReadModel(f *testing.F) {
 			return
 		}
 		b := Batch{Tokens: 3, Requests: 2, Keys: 40, Pairs: 50}
-		for _, w := range append(m.Layer(m.Layers-1, Layout{2, 2, 1, 2}, b), m.Ends(Layout{2, 2, 1, 2}, b)...) {
+		for _, w := range append(m.Layer(m.Layers-1, Layout{2, 2, 1, 2}, b), m.End(Layout{2, 2, 1, 2}, b)...) {
 			if w.Bytes() < 0 || w.FLOPs < 0 || math.IsNaN(w.Bytes()+w.FLOPs) {
 				t.Errorf("%+v", w)
 			}

@@ -95,7 +95,7 @@ func compareTables(c *result.Comparison, o Options) []*table {
 	if same > 0 {
 		kernels.omit(hidden(same))
 	}
-	return []*table{steps, compareModules(c, o), kernels}
+	return []*table{steps, compareLight(c), compareModules(c, o), kernels}
 }
 
 // throughputRow returns a row for the table of steps: the time of the windows per step, or output tokens per second.

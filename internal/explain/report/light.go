@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -166,6 +167,60 @@ func lightModulesTable(r *result.Report, limit int) *table {
 			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(told && !m.AtLeast, durCell(max(m.Time-m.Floor, 0)/n)),
 			cellIf(m.OfPeak > 0, shareCell(m.OfPeak)), cellIf(m.OfAttainable > 0, shareCell(m.OfAttainable)),
 			cellIf(m.OfPeak > 0 && m.Median > 0, rateCell(m.Bytes/float64(max(m.Median, 1))/1e3)), textCell(checked), nameCell(kernel.Short(m.Kernel), m.Kernel), why,
+		})
+	}
+	return t
+}
+
+// mostParts is the number of parts of a step that a sentence names.
+const mostParts = 4
+
+// lightDiffs states, for each kind of steps, the parts that differ most between the captures. If the model was given, but
+// nothing can be compared, it states the reason.
+func lightDiffs(c *result.Comparison) (out []string) {
+	if c.LightWhy.Key != "" {
+		return []string{"modules cannot be compared by their roles: " + columns.Clean(Words(c.LightWhy))}
+	}
+	for i := range c.Light {
+		whole := &c.Light[i]
+		if whole.Part != "step" {
+			continue
+		}
+		var parts []result.LightDiff
+		for _, d := range c.Light {
+			if d.Kind == whole.Kind && d.Part != "step" && d.A != d.B {
+				parts = append(parts, d)
+			}
+		}
+		slices.SortStableFunc(parts, func(x, y result.LightDiff) int { return cmp.Compare(max(y.B-y.A, y.A-y.B), max(x.B-x.A, x.A-x.B)) })
+		var text []string
+		for _, d := range parts[:min(mostParts, len(parts))] {
+			text = append(text, d.Part+" "+signed(durCell, float64(d.B-d.A)))
+		}
+		out = append(out, fmt.Sprintf("by role, %s step of B takes %s where one of A takes %s: %s", article(whole.Kind), metric.Duration(whole.B), metric.Duration(whole.A), strings.Join(text, ", ")))
+	}
+	return out
+}
+
+// compareLight compares modules by their roles. The rows of a kind of steps add up to the whole step.
+func compareLight(c *result.Comparison) *table {
+	t := &table{
+		id: "light", title: "Modules by role",
+		lead: "Device time per step, the mean over steps and ranks. The rows add up to the step. Floor: the least time that the device needs, on both sides.",
+		cols: []column{
+			{name: "kind", help: "of steps", drop: 3}, {name: "part", flex: true, min: 14}, {name: "A", right: true}, {name: "B", right: true}, {name: "B − A", right: true},
+			{name: "floor", right: true}, {name: "kernel of A", flex: true, min: 12, code: true, drop: 2}, {name: "kernel of B", flex: true, min: 12, code: true, drop: 1},
+		},
+	}
+	for i := range c.Light {
+		d := &c.Light[i]
+		diff := textCell(signed(durCell, float64(d.B-d.A)))
+		floor := cellIf(d.Floor > 0, durCell(d.Floor))
+		if d.Floor > 0 && d.FloorB > 0 && metric.Duration(d.Floor) != metric.Duration(d.FloorB) {
+			floor.text += ", " + metric.Duration(d.FloorB)
+		}
+		t.rows = append(t.rows, []cell{
+			textCell(d.Kind), textCell(d.Part), durCell(d.A), durCell(d.B), diff, floor, nameCell(kernel.Short(d.KernelA), d.KernelA), nameCell(kernel.Short(d.KernelB), d.KernelB),
 		})
 	}
 	return t

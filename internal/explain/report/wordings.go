@@ -174,6 +174,9 @@ var wordings = map[string]string{
 	// Speed of light.
 	"light_devices":        "the ranks run on different devices ({one}, {other})",
 	"light_device":         "the peaks of {device} are not known",
+	"light_layouts":        "the model is divided differently ({one}; {other})",
+	"light_kinds":          "no kind of steps is in both",
+	"light_rows":           "{kind} steps have different batches ({one:mean} and {other:mean} rows)",
 	"light_pipeline":       "the ranks are stages of a pipeline",
 	"light_layout":         "the {ranks} recorded ranks are not all of the {world} that share the model",
 	"light_batch":          "the names of the steps do not tell their batch",

@@ -30,6 +30,10 @@ type Comparison struct {
 	// Modules compares modules of one kind in all layers, if both captures have layer-wise markers. The module with the
 	// largest effect on the step is the first.
 	Modules []ModuleDiff `json:"modules"`
+	// Light compares modules by their roles, if the model's configuration was given. LightWhy is the reason if the windows
+	// cannot be compared so.
+	Light    []LightDiff `json:"light"`
+	LightWhy fact.Fact   `json:"light_why"`
 	// Regressions are the rows of Steps and Kernels that got significantly slower by more than the limit.
 	Regressions []fact.Fact `json:"regressions"`
 	Limit       float64     `json:"limit"`     // limit on all figures, as a share; 0: none

@@ -7,6 +7,7 @@ import "github.com/stepscope/stepscope/internal/explain/fact"
 type Light struct {
 	Model  string `json:"model"`  // model_type of the configuration; "": not given
 	Device string `json:"device"` // name in the table of devices; "": unknown
+	Layout string `json:"layout"` // division of the model among ranks, such as "TP 2, EP 2"
 	// Memory and BF16 are the peaks of the device in bytes/s and FLOP/s, Source is their source, and Sure is the
 	// confidence in them: high, medium or low.
 	Memory  float64       `json:"memory_bytes_per_s"`
@@ -67,4 +68,18 @@ type LightModule struct {
 	Grid         bool    `json:"grid"`     // the grids of the kernels agree with the sizes
 	// Why is the reason if the module cannot be told. Floor, Attain and the shares are then 0.
 	Why fact.Fact `json:"why"`
+}
+
+// LightDiff compares a module, or another part of a step, in two windows of the same model. Times are means over steps and
+// ranks. The rows of one kind of steps, without the whole step, add up to the whole step.
+type LightDiff struct {
+	Kind   string `json:"kind"`
+	Part   string `json:"part"` // module, or "other kernels", "transfer", "wait", "unrecorded", "copy", "idle", "step"
+	A      int64  `json:"a_ns"`
+	B      int64  `json:"b_ns"`
+	Floor  int64  `json:"floor_ns"` // of A; 0: none
+	FloorB int64  `json:"floor_b_ns"`
+	// KernelA and KernelB are the main kernels; "": no kernel of its own.
+	KernelA string `json:"kernel_a"`
+	KernelB string `json:"kernel_b"`
 }
