@@ -14,7 +14,7 @@ type Figure struct {
 }
 
 // Tools are the tools supported by Compat.
-var Tools = []string{"sglang", "vllm", "aiperf", "guidellm"}
+var Tools = []string{"sglang", "vllm", "aiperf"}
 
 // Compat returns the figures that another tool would have printed for the same events, with that tool's names and
 // units. The figures can therefore be compared with old results of that tool. They cover the whole run, because no
@@ -39,8 +39,6 @@ func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error
 		c.vllm(o.SLO)
 	case "aiperf":
 		c.aiperf()
-	case "guidellm":
-		c.guidellm()
 	}
 	return c.out, nil
 }
@@ -228,8 +226,8 @@ func (r *Record) choices() *Record {
 }
 
 // aiperf adds the figures of AIPerf. inter_token_latency has one value per request, (latency − TTFT)/(n − 1), where the
-// request ends with its last content. inter_chunk_latency holds the gaps between events. Rates divide by the time from
-// the first send to the last response.
+// request ends with its last content. inter_chunk_latency holds the gaps between events. Rates divide by the duration of
+// the run, benchmark_duration is the time from the first send to the last content.
 func (c *compat) aiperf() {
 	var latency, ttft, ttfo, second, itl, perUser, in, out []float64
 	var icl sample
@@ -273,94 +271,26 @@ func (c *compat) aiperf() {
 		{"time_to_first_token (ms)", each(ttft), 1e6}, {"time_to_second_token (ms)", each(second), 1e6},
 		{"time_to_first_output_token (ms)", each(ttfo), 1e6}, {"request_latency (ms)", each(latency), 1e6},
 		{"inter_token_latency (ms)", each(itl), 1e6}, {"inter_chunk_latency (ms)", icl, 1e6},
-		{"output_token_throughput_per_user (tokens/s/user)", each(perUser), 1},
+		{"output_token_throughput_per_user (tokens/sec/user)", each(perUser), 1},
 		{"output_sequence_length (tokens)", each(out), 1}, {"input_sequence_length (tokens)", each(in), 1},
 	} {
 		if len(f.of) > 0 {
 			c.spread(f.name, f.of.stats(), f.unit)
 		}
 	}
-	seconds := float64(to-from) / 1e9
-	c.put("output_token_throughput (tokens/s)", float64(c.totals(outputLen))/seconds)
-	c.put("request_throughput (requests/s)", float64(len(c.ok))/seconds)
+	c.put("output_token_throughput (tokens/sec)", float64(c.totals(outputLen))/c.seconds)
+	c.put("request_throughput (requests/sec)", float64(len(c.ok))/c.seconds)
 	c.put("request_count (requests)", float64(len(c.ok)))
-	c.put("error_request_count (requests)", float64(c.failed))
-	c.put("benchmark_duration (sec)", seconds)
+	if c.failed > 0 {
+		c.put("error_request_count (requests)", float64(c.failed))
+	}
+	if len(c.ok) > 0 {
+		c.put("benchmark_duration (sec)", float64(to-from)/1e9)
+	}
 }
 
 func (c *compat) spread(name string, s Stats, unit float64) {
 	for _, f := range []Figure{{"avg", s.Mean}, {"min", s.Min}, {"max", s.Max}, {"p99", s.P99}, {"p95", s.P95}, {"p90", s.P90}, {"p50", s.Median}, {"std", s.Std}} {
 		c.put(name+" "+f.Name, f.Value/unit)
 	}
-}
-
-// guidellm adds the figures of GuideLLM. time_per_output_token_ms includes the time to the first token.
-// time_per_output_token_ms and inter_token_latency_ms have one value per request, weighted by the request's tokens.
-// Percentiles are not interpolated: each is a value of the sample.
-func (c *compat) guidellm() {
-	var latency, ttft, ttfo, tpot, itl sample
-	from, to := int64(math.MaxInt64), int64(0)
-	var busy float64
-	for _, r := range c.ok {
-		e2e, _ := r.E2E()
-		from, to = min(from, r.Sent), max(to, r.Done)
-		latency.add(float64(e2e), 1)
-		busy += float64(e2e)
-		if v, ok := since(r.First, r.Sent); ok {
-			ttft.add(float64(v), 1)
-		}
-		if v, ok := since(r.Visible, r.Sent); ok {
-			ttfo.add(float64(v), 1)
-		}
-		last := r.Last
-		if last == Never {
-			last = r.Done
-		}
-		if r.OutputLen > 0 {
-			tpot.add(float64(last-r.Sent)/float64(r.OutputLen), int64(r.OutputLen))
-		}
-		if r.OutputLen > 1 && r.First != Never {
-			itl.add(float64(last-r.First)/float64(r.OutputLen-1), int64(r.OutputLen-1))
-		}
-	}
-	for _, f := range []struct {
-		name string
-		of   sample
-		unit float64
-	}{
-		{"request_latency", latency, 1e9}, {"time_to_first_token_ms", ttft, 1e6}, {"time_to_first_output_token_ms", ttfo, 1e6},
-		{"time_per_output_token_ms", tpot, 1e6}, {"inter_token_latency_ms", itl, 1e6},
-	} {
-		if len(f.of) == 0 {
-			continue
-		}
-		s := f.of.stats()
-		for _, x := range []Figure{
-			{"mean", s.Mean}, {"median", f.of.inverse(s.N, 0.5)}, {"std_dev", s.Std}, {"p90", f.of.inverse(s.N, 0.9)},
-			{"p95", f.of.inverse(s.N, 0.95)}, {"p99", f.of.inverse(s.N, 0.99)}, {"min", s.Min}, {"max", s.Max},
-		} {
-			c.put(f.name+" "+x.Name, x.Value/f.unit)
-		}
-	}
-	seconds := float64(to-from) / 1e9
-	input, output := c.totals(func(r *Record) int { return r.PromptLen }), c.totals(outputLen)
-	c.put("requests_per_second", float64(len(c.ok))/seconds)
-	c.put("request_concurrency", busy/1e9/seconds)
-	c.put("output_tokens_per_second", float64(output)/seconds)
-	c.put("tokens_per_second", float64(input+output)/seconds)
-	c.put("request_totals successful", float64(len(c.ok)))
-	c.put("request_totals errored", float64(c.failed))
-}
-
-// inverse returns the p-quantile of a sorted sample of n values by the inverse of the empirical distribution function,
-// without interpolation. The result is the smallest value v such that at least the share p of the values is ≤ v.
-func (s sample) inverse(n int64, p float64) float64 {
-	var below int64
-	for _, x := range s {
-		below += x.n
-		if float64(below) >= p*float64(n)-1e-9 {
-			return x.v
-		}
-	}
-	return s[len(s)-1].v
 }

@@ -54,7 +54,7 @@ type benchServingCmd struct {
 	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" help:"Exit with status 4 if a smaller share of requests meets --slo; without a value: 100%."`
 	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
 	Percent []string `name:"percentiles" placeholder:"P,…" help:"Also print these percentiles of all times: 75,99.9."`
-	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also print the numbers that sglang, vllm, aiperf or guidellm would print."`
+	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also print the numbers that sglang, vllm or aiperf would print."`
 	FindMax bool     `name:"find-max-rate" help:"Search for the highest request rate that meets --slo."`
 	GPUs    string   `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks, power and temperature of the GPUs during the load, with nvidia-smi here, or from the URL of a DCGM exporter (http://HOST:9400/metrics)."`
 	Strict  bool     `name:"strict" help:"Fail if the client's own timing is not clean."`

@@ -85,7 +85,8 @@ func TestGPUClocks(t *testing.T) {
 		{"a UUID", edit(usual(0, 1980, 1980, 1980, 1980, 1200, 1980), func(s *trace.GPUState) { s.UUID = "GPU-" + string(rune('a'+s.GPU)) }), visible(4, "", "b", "e", "c", "d"), lower, true},
 		{"a UUID, its twin", edit(usual(0, 1980, 1200, 1980, 1980, 1980), func(s *trace.GPUState) { s.UUID = "GPU-" + string(rune('a'+s.GPU)) }), visible(4, "", "a", "e", "c", "d"), "the clock is not the reason", false},
 		{"its host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host = "node1.example" }), visible(4, "node1"), lower, true},
-		{"another host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host = "node2" }), visible(4, "node1"), "not known which GPU it used; of those sampled, node2 GPU 1", false},
+		{"another host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host = "node2" }), visible(4, "node1"), "the clock of its GPU is not known: the GPUs of node2 were sampled, and its trace names another host", false},
+		{"a UUID, in a container", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.UUID, s.Host = "GPU-"+string(rune('a'+s.GPU)), "node2" }), visible(4, "4f2a", "a", "b", "c", "d"), lower, true},
 		{"no samples", nil, visible(4, ""), "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

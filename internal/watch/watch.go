@@ -147,7 +147,11 @@ func (m *coordinator) follow(ctx context.Context) error {
 // sampleGPUs begins to sample the GPUs. A capture may outlast ctx, so the samples do, too.
 func (w *Watch) sampleGPUs(ctx context.Context) (err error) {
 	if w.GPUs != "" {
-		w.sampler, err = gpus.Start(context.WithoutCancel(ctx), w.GPUs)
+		var servers []string
+		for i := range w.Targets {
+			servers = append(servers, w.Targets[i].URL)
+		}
+		w.sampler, err = gpus.Start(context.WithoutCancel(ctx), w.GPUs, servers...)
 	}
 	return err
 }

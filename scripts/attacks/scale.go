@@ -13,7 +13,6 @@ import (
 // Four times the input may take mostGrowth times the processor time. Below leastCPU, start-up and noise dominate.
 const (
 	mostGrowth = 6
-	mostOfPage = 12 // an exported page names the counterparts of each op on all ranks
 	leastCPU   = 500 * time.Millisecond
 	mostCPU    = 60 * time.Second
 )
@@ -97,16 +96,12 @@ func (a *attack) grows(dir, what string, small, large []string) {
 	if *verbose {
 		fmt.Printf("%-30s %7.2f s, %.1f times\n", "", s.Seconds(), l.Seconds()/s.Seconds())
 	}
-	most := time.Duration(mostGrowth)
-	if what == "ranks" && large[0] == "view" {
-		most = mostOfPage
-	}
-	if l > most*s { // the machine may have been busy
+	if l > mostGrowth*s { // the machine may have been busy
 		if again, err := cpu(dir, large); err == nil {
 			l = min(l, again)
 		}
 	}
-	if l > most*s {
+	if l > mostGrowth*s {
 		a.fail("%s: %s takes %.2f s, and %.1f times as much on four times the input", what, strings.Join(small, " "), s.Seconds(), l.Seconds()/s.Seconds())
 	}
 }

@@ -92,14 +92,18 @@ func smi(t *testing.T, script string) {
 // TestLocal samples with a program that answers as nvidia-smi does.
 func TestLocal(t *testing.T) {
 	const sample = `echo "0, 1980, 2619, 412.53, 700.00, 54, 97, 0x0000000000000000, GPU-a, 00000000:1B:00.0"; exec sleep 60`
-	for _, c := range []struct{ name, script, err string }{
-		{"a new driver", sample, ""},
-		{"an older driver", `case "$1" in *event*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2;; esac; ` + sample, ""},
-		{"no driver", `echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."; exit 9`, "nvidia-smi: no sample of a GPU: nvidia-smi: NVIDIA-SMI has failed"},
+	host, _ := os.Hostname()
+	for _, c := range []struct{ name, script, servers, err string }{
+		{"a server here", sample, "http://127.0.0.1:30000", ""},
+		{"servers here and elsewhere", sample, "http://203.0.113.7:30000 http://" + host + ":30000", ""},
+		{"a server elsewhere", sample, "http://203.0.113.7:30000", "nvidia-smi samples the GPUs of this machine, and http://203.0.113.7:30000 runs on another"},
+		{"a name without an address", sample, "http://none.invalid:30000", ""},
+		{"an older driver", `case "$1" in *event*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2;; esac; ` + sample, "", ""},
+		{"no driver", `echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."; exit 9`, "", "nvidia-smi: no sample of a GPU: nvidia-smi: NVIDIA-SMI has failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			smi(t, c.script)
-			s, err := Start(t.Context(), Local)
+			s, err := Start(t.Context(), Local, strings.Fields(c.servers)...)
 			if err != nil {
 				if c.err == "" || !strings.HasPrefix(err.Error(), c.err) {
 					t.Errorf("error %v, want %q", err, c.err)
@@ -107,7 +111,7 @@ func TestLocal(t *testing.T) {
 				return
 			}
 			states, err := s.End()
-			if err != nil || len(states) != 1 || states[0].SM != 1980 || c.err != "" {
+			if err != nil || len(states) != 1 || states[0].SM != 1980 || states[0].Host != host || c.err != "" {
 				t.Errorf("%+v, %v", states, err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ const Local = "nvidia-smi"
 
 // Sampler samples GPUs until End.
 type Sampler struct {
+	host string // of the samples of nvidia-smi
 	stop func()
 	wg   sync.WaitGroup
 
@@ -33,9 +35,15 @@ type Sampler struct {
 }
 
 // Start samples the GPUs of a source: Local, or the URL of a DCGM exporter's /metrics. It returns an error if the first
-// sample cannot be taken.
-func Start(ctx context.Context, source string) (*Sampler, error) {
+// sample cannot be taken, or if the source is Local and none of the servers runs on this machine.
+func Start(ctx context.Context, source string, servers ...string) (*Sampler, error) {
 	s := &Sampler{}
+	s.host, _ = os.Hostname()
+	if source == Local {
+		if err := elsewhere(ctx, servers); err != nil {
+			return nil, err
+		}
+	}
 	ctx, s.stop = context.WithCancel(ctx)
 	first, err := s.begin(ctx, source)
 	if err != nil {
@@ -54,6 +62,19 @@ func Start(ctx context.Context, source string) (*Sampler, error) {
 		return nil, fmt.Errorf("%s: no sample of a GPU: %w", source, cmp.Or(s.err, errors.New("it did not answer in time")))
 	}
 	return s, nil
+}
+
+// elsewhere returns an error if all servers run on other machines. A name without an address is not an error here.
+func elsewhere(ctx context.Context, servers []string) error {
+	for _, server := range servers {
+		if is, err := client.Here(ctx, server); is || err != nil {
+			return nil
+		}
+	}
+	if len(servers) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s samples the GPUs of this machine, and %s runs on another: give the URL of a DCGM exporter there (--gpus=http://HOST:9400/metrics)", Local, servers[0])
 }
 
 // begin starts reading. first is closed after the first sample, or when reading has failed.
@@ -91,11 +112,11 @@ func (s *Sampler) begin(ctx context.Context, source string) (first chan struct{}
 
 // Sample samples the GPUs of a source until end is called, which returns the samples. If the source is "", there are
 // none. warn reports that sampling ended early.
-func Sample(ctx context.Context, source string, warn func(string)) (end func() []State, err error) {
+func Sample(ctx context.Context, source string, servers []string, warn func(string)) (end func() []State, err error) {
 	if source == "" {
 		return func() []State { return nil }, nil
 	}
-	s, err := Start(ctx, source)
+	s, err := Start(ctx, source, servers...)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +195,7 @@ func (s *Sampler) smi(ctx context.Context, first func()) error {
 		got, refused := 0, ""
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if state, ok := line(lines.Text(), time.Now().UnixNano()); ok {
+				state.Host = s.host
 				s.add(state)
 				got++
 				first()

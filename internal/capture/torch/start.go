@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -111,31 +109,8 @@ func (m *member) source() (collect.Source, error) {
 
 // here reports whether a URL refers to this host.
 func here(ctx context.Context, server string) bool {
-	u, err := url.Parse(server)
-	if err != nil {
-		return false
-	}
-	if name, err := os.Hostname(); err == nil && strings.EqualFold(name, u.Hostname()) {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	ips, err := net.DefaultResolver.LookupIPAddr(ctx, u.Hostname())
-	if err != nil {
-		return false
-	}
-	own, _ := net.InterfaceAddrs()
-	for _, ip := range ips {
-		if ip.IP.IsLoopback() || ip.IP.IsUnspecified() {
-			return true
-		}
-		for _, a := range own {
-			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip.IP) {
-				return true
-			}
-		}
-	}
-	return false
+	is, err := client.Here(ctx, server)
+	return is && err == nil
 }
 
 // start arms the profiler.

@@ -120,8 +120,27 @@ func sampledGPUs(states []trace.GPUState, from, to int64) []*gpu {
 	return out
 }
 
+// otherHosts returns the hosts of the sampled GPUs if the trace of one of the finding's ranks names another host; "":
+// it does not. A UUID is unique, so hosts are not compared if the trace has one.
+func otherHosts(a *match.Aligned, f *result.Finding, all []*gpu) string {
+	for _, i := range f.Ranks {
+		src := &a.Ranks[i].Source
+		if src.UUID == "" && !slices.ContainsFunc(all, func(g *gpu) bool { return sameHost(src.Host, g.Host) }) {
+			hosts := map[string]bool{}
+			for _, g := range all {
+				hosts[g.Host] = true
+			}
+			return strings.Join(slices.Sorted(maps.Keys(hosts)), ", ")
+		}
+	}
+	return ""
+}
+
 // clockEvidence compares the clocks of the GPUs of a finding's ranks with those of the other ranks.
 func clockEvidence(a *match.Aligned, f *result.Finding, all []*gpu) result.Evidence {
+	if hosts := otherHosts(a, f, all); hosts != "" {
+		return proof("MHz", 0, 0, fact.Of("clock_elsewhere", "hosts", hosts))
+	}
 	var mine, peers []*gpu
 	sure := true
 	for i, r := range a.Ranks {

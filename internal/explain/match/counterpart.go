@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"sync"
 
@@ -20,6 +21,8 @@ type Counterparts struct {
 
 	mu      sync.Mutex
 	streams map[rankStep][][]int32 // ops of each stream of a step, the stream with the most ops first
+	sums    map[rankStep][]uint64  // checksums of these streams
+	seed    maphash.Seed
 }
 
 type rankStep struct{ rank, step int }
@@ -54,7 +57,8 @@ const (
 // Counterparts returns a Counterparts for a. It takes 4 bytes of memory per op, and as much again for the steps asked
 // about.
 func (a *Aligned) Counterparts() *Counterparts {
-	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks)), streams: map[rankStep][][]int32{}}
+	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks)), streams: map[rankStep][][]int32{},
+		sums: map[rankStep][]uint64{}, seed: maphash.MakeSeed()}
 	for _, d := range a.Domains {
 		for i, r := range d.Ranks {
 			at := slices.Index(a.Ranks, r)
@@ -133,6 +137,55 @@ func (c *Counterparts) compare(rank, other int, op int32, step, otherStep int, p
 	}
 	at, _ := slices.BinarySearch(x.mine, op)
 	p.Op, p.Other, p.Why = x.find(at)
+}
+
+// Class identifies ops of different ranks that have the same counterparts, and are counterparts of each other: the parts
+// of a collective, and the ops at one position of streams with equal ops.
+type Class struct {
+	domain   *Domain
+	match    int32 // -1: not a matched collective
+	step     int
+	stream   int
+	position int
+	sum      uint64
+}
+
+// Class returns the class of an op, and false if the op belongs to no step.
+func (c *Counterparts) Class(rank int, op int32) (Class, bool) {
+	r := c.a.Ranks[rank]
+	o := &r.Ops[op]
+	k := Class{domain: c.domain[rank], match: r.Match[op]}
+	if k.match >= 0 || o.Step < 0 {
+		return k, k.match >= 0
+	}
+	streams := c.byUse(rank, int(o.Step))
+	k.step = int(o.Step) + r.First
+	k.stream = slices.IndexFunc(streams, func(ops []int32) bool { return r.Ops[ops[0]].Track == o.Track })
+	k.position, _ = slices.BinarySearch(streams[k.stream], op)
+	k.sum = c.checksums(rank, int(o.Step), streams)[k.stream]
+	return k, true
+}
+
+// checksums returns a checksum of each stream of a step. It covers all that find looks at.
+func (c *Counterparts) checksums(rank, step int, streams [][]int32) []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := rankStep{rank, step}
+	if c.sums[at] != nil {
+		return c.sums[at]
+	}
+	r := c.a.Ranks[rank]
+	x := aligner{c: c}
+	for _, ops := range streams {
+		var h maphash.Hash
+		h.SetSeed(c.seed)
+		for _, i := range ops {
+			o := &r.Ops[i]
+			maphash.WriteComparable(&h, [6]int32{o.Key, o.Name, int32(o.Cat), int32(o.Class), r.Match[i], x.layer(r, i)})
+		}
+		c.sums[at] = append(c.sums[at], h.Sum64())
+	}
+	return c.sums[at]
 }
 
 // Cost returns the number of ops that Of compares for an op.

@@ -12,7 +12,7 @@ import (
 )
 
 // clientCase holds event streams and the figures that another tool's client computed from them
-// (scripts/fixtures/clients.py).
+// (scripts/fixtures/clients.py and aiperf.py).
 type clientCase struct {
 	Tool, Version, Date, Backend, SLO string
 	Duration                          int64
@@ -25,13 +25,17 @@ type clientCase struct {
 
 // TestFiguresOfOtherClients checks that the figures under another tool's names equal those of the tool itself.
 func TestFiguresOfOtherClients(t *testing.T) {
-	text, err := os.ReadFile("testdata/clients.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []clientCase
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"clients", "aiperf"} {
+		text, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var some []clientCase
+		if err := json.Unmarshal(text, &some); err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, some...)
 	}
 	for _, c := range cases {
 		t.Run(fmt.Sprint(c.Tool, " ", c.Version, " of ", c.Date, ", ", c.Backend), func(t *testing.T) {
@@ -39,11 +43,14 @@ func TestFiguresOfOtherClients(t *testing.T) {
 			for i, r := range c.Requests {
 				records[i] = replayed(t, c.Backend, r.Sent, r.Events)
 			}
-			slo, err := bench.ParseSLO(c.SLO)
-			if err != nil {
-				t.Fatal(err)
+			var err error
+			var o bench.Options
+			if c.SLO != "" {
+				if o.SLO, err = bench.ParseSLO(c.SLO); err != nil {
+					t.Fatal(err)
+				}
 			}
-			figures, err := bench.Compat(c.Tool, records, &bench.Run{Backend: c.Backend, Duration: c.Duration}, bench.Options{SLO: slo})
+			figures, err := bench.Compat(c.Tool, records, &bench.Run{Backend: c.Backend, Duration: c.Duration}, o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -157,6 +157,34 @@ func TestUnseenFigures(t *testing.T) {
 	}
 }
 
+// TestTokensOfOtherTokenizer: the tokens of events sum to the server's count if the tokenizer counts more, because texts
+// begin inside words or the server has another tokenizer. The healthy twin has the server's tokenizer.
+func TestTokensOfOtherTokenizer(t *testing.T) {
+	// The first event of 16 tokens has the eight tokens up to 170 ms.
+	reply := []timed{{0, streamHead}, {170, chunk("", completion(strings.Repeat("w ", 8), "", nil))}}
+	for k := range 8 {
+		reply = append(reply, timed{180 + 10*float64(k), chunk("", completion("w ", "", nil))})
+	}
+	reply = append(reply, timed{251, chunk("", completion("", "length", nil)) + chunk("", used(16)) + chunk("", "data: [DONE]\n\n") + "0\r\n\r\n"})
+	for _, scale := range []int{1, 4} {
+		f := flown("vllm", Options{Retokenize: func(_ context.Context, texts []string) ([]int, error) {
+			var out []int
+			for _, s := range texts {
+				out = append(out, scale*len(strings.Fields(s)))
+			}
+			return out, nil
+		}}, reply)
+		f.run.flights = []*flight{f}
+		if err := f.run.texts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s := bench.Summarize([]bench.Record{*f.rec}, &bench.Run{Backend: "vllm", Duration: 1e9}, bench.Options{})
+		if s.TokensPerEvent != 16.0/9 || s.TPOT.Mean != 10e6 || s.TokenGap.Mean != 10e6 || f.rec.Retokenized != 16*scale {
+			t.Errorf("%d tokens a word: %v tokens an event, TPOT %v, token gap %v, retokenized %d", scale, s.TokensPerEvent, s.TPOT.Mean, s.TokenGap.Mean, f.rec.Retokenized)
+		}
+	}
+}
+
 // TestTokensOfEvents: with speculative decoding, the tokenizer counts the tokens of each event, as SGLang's client does.
 func TestTokensOfEvents(t *testing.T) {
 	words := func(_ context.Context, texts []string) ([]int, error) {

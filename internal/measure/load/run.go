@@ -21,14 +21,14 @@ type run struct {
 	flights []*flight
 	records []bench.Record
 
-	piecesMu sync.Mutex
-	pieces   []piece // texts of events with an unknown number of tokens
-	kernel   bool    // the kernel timestamps received data
-	idle     idle
-	gate     chan int64 // free slots of MaxConcurrency; each value is the time at which the slot became free
-	air      air
-	health   health
-	wg       sync.WaitGroup
+	partsMu sync.Mutex
+	parts   []parts // texts of events with an unknown number of tokens
+	kernel  bool    // the kernel timestamps received data
+	idle    idle
+	gate    chan int64 // free slots of MaxConcurrency; each value is the time at which the slot became free
+	air     air
+	health  health
+	wg      sync.WaitGroup
 
 	flying, sending context.Context // while requests may be in flight, and while they may be sent
 }

@@ -69,7 +69,11 @@ func (p *Profile) Record(ctx context.Context) (*runs.Run, error) {
 
 // record records a window, with samples of the GPUs, and collects its files.
 func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, error) {
-	sampled, err := gpus.Sample(ctx, p.GPUs, func(problem string) { p.Explain.Say.Lack("%s", problem) })
+	var servers []string
+	for i := range p.Targets {
+		servers = append(servers, p.Targets[i].URL)
+	}
+	sampled, err := gpus.Sample(ctx, p.GPUs, servers, func(problem string) { p.Explain.Say.Lack("%s", problem) })
 	if err != nil {
 		return nil, nil, err
 	}

@@ -230,26 +230,57 @@ func (t *Timeline) tell(p Pack, e *Exported) error {
 		}
 		return cmp.Or(cmp.Compare(b.dur, a.dur), cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span))
 	})
-	left := mostCompared
+	x := telling{t: t, left: mostCompared, groups: map[group]int{}}
 	for some := range slices.Chunk(drawn, spansAtOnce) {
 		var answers []Answer
 		for _, at := range some {
-			left -= t.cost(at.rank, at.span)
-		}
-		if left < 0 {
-			break
-		}
-		for _, at := range some {
-			s, err := t.Select(at.rank, at.span)
+			own, err := x.tell(at.rank, at.span)
 			if err != nil {
 				return err
 			}
-			answers = append(answers, Answer{fmt.Sprintf("span?rank=%d&span=%d", at.rank, at.span), s})
+			answers = append(answers, own...)
 		}
-		if !p.Add(0, answers...) {
+		if x.left < 0 || !p.Add(0, answers...) {
 			break
 		}
 		e.Told += len(some)
 	}
 	return nil
+}
+
+// telling exports the details of spans. Spans that are counterparts of each other share one answer with their members,
+// so the work and the size do not grow with the square of the number of ranks.
+type telling struct {
+	t      *Timeline
+	left   int // number of ops that may still be compared
+	groups map[group]int
+}
+
+// tell returns the answers about a span.
+func (x *telling) tell(rank int, span int32) (answers []Answer, err error) {
+	s, w, err := x.t.describe(rank, span)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := x.t.groupOf(rank, w)
+	id, known := x.groups[g]
+	if !ok || !known {
+		if w.op >= 0 {
+			if x.left -= x.t.matched().Cost(rank, w.op); x.left < 0 {
+				return nil, nil
+			}
+		}
+		members := x.t.members(rank, w)
+		if ok = ok && members[rank].Span == span; ok {
+			id = len(x.groups)
+			x.groups[g] = id
+			answers = append(answers, Answer{fmt.Sprintf("group?id=%d", id), members})
+		} else {
+			s.Counterparts = relative(s, members)
+		}
+	}
+	if ok {
+		s.Group = &id
+	}
+	return append(answers, Answer{fmt.Sprintf("span?rank=%d&span=%d", rank, span), s}), nil
 }

@@ -60,7 +60,7 @@ func TestExport(t *testing.T) {
 		least, told = e.Finest, e.Told
 		tiles := map[Place]*Tile{}
 		levels := []int{}
-		spans, met, summed := 0, 0, 0
+		spans, groups, met, summed := 0, 0, 0, 0
 		for what, answer := range p.answers {
 			path, query, _ := strings.Cut(what, "?")
 			v, err := url.ParseQuery(query)
@@ -76,6 +76,8 @@ func TestExport(t *testing.T) {
 					tiles[tile.Place] = tile
 				}
 			case "head", "ribbons": // of the whole capture
+			case "group": // of spans
+				groups++
 			case "collectives":
 				of := answer.(*Collectives)
 				for i, last := range of.Last {
@@ -88,6 +90,11 @@ func TestExport(t *testing.T) {
 				switch path {
 				case "span":
 					spans++
+					if s := *answer.(*Selected); s.Group != nil {
+						s.Counterparts = relative(&s, p.answers[fmt.Sprintf("group?id=%d", *s.Group)].([]Member))
+						s.Group = nil
+						answer = &s
+					}
 				case "range":
 					summed++
 				}
@@ -101,6 +108,9 @@ func TestExport(t *testing.T) {
 		}
 		if all := room == 30_000_000; summed != e.Summed || (met > 0) != e.Met || all && (summed != len(tl.report.Steps) || met < 100) {
 			t.Errorf("%d bytes contain sums of %d steps of %d, and %d collectives", room, summed, len(tl.report.Steps), met)
+		}
+		if groups == 0 || 3*groups > spans { // the capture has four ranks
+			t.Errorf("%d spans have %d groups of counterparts", spans, groups)
 		}
 		for level := e.Finest; level <= slices.Max(levels) && level < e.Finest+8; level += 3 {
 			n := 0

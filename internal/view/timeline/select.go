@@ -46,6 +46,8 @@ type Selected struct {
 	Around   []Link `json:"around"` // enclosing spans of the span or its launch, innermost first, then Python frames
 
 	Counterparts []Counterpart `json:"counterparts"` // one per other rank; empty if counterparts make no sense
+	// Group is the id of the answer with the counterparts, in an exported page; nil: Counterparts has them.
+	Group *int `json:"group,omitempty"`
 }
 
 // Arg is a property of a span, as in the file.
@@ -135,10 +137,38 @@ func (t *Timeline) has(rank int, span int32) error {
 	return nil
 }
 
+// Member is a span of a group of counterparts.
+type Member struct {
+	Link
+	Why      match.Unmatched `json:"why"`
+	Other    bool            `json:"other"`
+	Grid     string          `json:"grid"`
+	Delay    int64           `json:"delay_ns"` // from launch end to device start
+	Launched bool            `json:"launched"` // the launch was recorded, so Delay is known
+}
+
+// work is the work of a span that has counterparts.
+type work struct {
+	op   int32 // -1: none
+	call bool  // the span is the op's launch
+	step int32 // if the span is the annotation of a step; -1: it is not
+}
+
 // Select returns the details of a span.
 func (t *Timeline) Select(rank int, span int32) (*Selected, error) {
-	if err := t.has(rank, span); err != nil {
+	out, w, err := t.describe(rank, span)
+	if err != nil {
 		return nil, err
+	}
+	out.Counterparts = relative(out, t.members(rank, w))
+	return out, nil
+}
+
+// describe returns the details of a span without its counterparts.
+func (t *Timeline) describe(rank int, span int32) (*Selected, work, error) {
+	w := work{op: -1, step: -1}
+	if err := t.has(rank, span); err != nil {
+		return nil, w, err
 	}
 	r := t.ranks[rank]
 	s := &r.t.Spans[span]
@@ -159,31 +189,25 @@ func (t *Timeline) Select(rank int, span int32) (*Selected, error) {
 		}
 		out.Layer = t.layer(r, op)
 		t.waiting(rank, op, out)
-		t.counterparts(rank, op, out, func(other int, p int32) int32 { return t.ranks[other].Ops[p].Span })
+		w.op = op
 	case call >= 0:
 		step = r.Calls[call].Step
 		t.launched(rank, call, out)
 		if op := r.Calls[call].Op; op >= 0 {
 			out.Layer = t.layer(r, op)
-			t.counterparts(rank, op, out, func(other int, p int32) int32 {
-				o := t.ranks[other]
-				if c := o.Ops[p].Call; c >= 0 {
-					return o.Calls[c].Span
-				}
-				return -1
-			})
+			w.op, w.call = op, true
 		}
 	default:
 		step = r.StepAt(s.Start)
 		if out.Class == classStep {
-			t.sameStep(rank, step, out)
+			w.step = step
 		}
 	}
 	if step >= 0 {
 		out.Step, out.StepName = int(step)+r.First, columns.Clean(r.Steps[step].Name)
 	}
 	out.Around = t.around(rank, around)
-	return out, nil
+	return out, w, nil
 }
 
 // layer returns the name of the layer to which an op belongs.
@@ -241,59 +265,104 @@ func (t *Timeline) launched(rank int, call int32, out *Selected) {
 	}
 }
 
-// counterparts adds to out the spans of other ranks that correspond to an op or to its launch.
-func (t *Timeline) counterparts(rank int, op int32, out *Selected, spanOf func(rank int, op int32) int32) {
-	r := t.ranks[rank]
-	t.pairing.Do(func() { t.pairs = t.a.Counterparts() })
-	for _, p := range t.pairs.Of(rank, op) {
-		c := Counterpart{Link: Link{Rank: p.Rank, Span: -1, Lane: -1}, Why: p.Why, Other: p.Other}
-		if p.Op >= 0 {
-			other := t.ranks[p.Rank]
-			span := spanOf(p.Rank, p.Op)
-			if span < 0 {
-				c.Why = match.NoSuch
-			} else {
-				c.Link, c.Grid = t.link(p.Rank, span), gridOf(other, p.Op)
-				c.Longer, c.Later = c.Dur-out.Dur, c.Start-out.Start
-				mine, its := r.Ops[op].Call, other.Ops[p.Op].Call
-				if c.Delays = mine >= 0 && its >= 0; c.Delays {
-					c.Delayed = other.Ops[p.Op].Start - other.Calls[its].End - (r.Ops[op].Start - r.Calls[mine].End)
-				}
-			}
+// members returns the spans of all ranks that correspond to the work of a rank, in the order of ranks.
+func (t *Timeline) members(rank int, w work) (out []Member) {
+	switch {
+	case w.op >= 0:
+		pairs := slices.Insert(t.matched().Of(rank, w.op), rank, match.Pair{Rank: rank, Op: w.op})
+		for i := range pairs {
+			out = append(out, t.member(&pairs[i], w.call))
 		}
-		out.Counterparts = append(out.Counterparts, c)
+	case w.step >= 0:
+		n := int(w.step) + t.ranks[rank].First
+		for at := range t.ranks {
+			out = append(out, t.sameStep(at, n, t.domainOf(at) == t.domainOf(rank) || at == rank))
+		}
 	}
+	return out
 }
 
-// cost returns the number of ops that counterparts compares for a span.
-func (t *Timeline) cost(rank int, span int32) int {
-	t.pairing.Do(func() { t.pairs = t.a.Counterparts() })
-	if op := t.ranks[rank].op(span); op >= 0 {
-		return t.pairs.Cost(rank, op)
+func (t *Timeline) member(p *match.Pair, call bool) Member {
+	m := Member{Link: Link{Rank: p.Rank, Span: -1, Lane: -1}, Why: p.Why, Other: p.Other}
+	if p.Op < 0 {
+		return m
 	}
-	return 0
+	r := t.ranks[p.Rank]
+	o := &r.Ops[p.Op]
+	m.Launched = o.Call >= 0
+	switch {
+	case !call:
+		m.Link = t.link(p.Rank, o.Span)
+	case m.Launched:
+		m.Link = t.link(p.Rank, r.Calls[o.Call].Span)
+	default:
+		m.Why = match.NoSuch
+		return m
+	}
+	m.Grid = gridOf(r, p.Op)
+	if m.Launched {
+		m.Delay = o.Start - r.Calls[o.Call].End
+	}
+	return m
 }
 
-// sameStep adds to out the annotations of the same step on the other ranks.
-func (t *Timeline) sameStep(rank int, step int32, out *Selected) {
-	r := t.ranks[rank]
-	for at, other := range t.ranks {
-		if at == rank {
+// relative returns the members of other ranks, relative to the selected span.
+func relative(s *Selected, members []Member) []Counterpart {
+	out := []Counterpart{}
+	for i := range members {
+		m, own := &members[i], &members[s.Rank]
+		if m == own {
 			continue
 		}
-		c := Counterpart{Link: Link{Rank: at, Span: -1, Lane: -1}, Why: match.LacksStep}
-		n := int(step) + r.First - other.First
-		switch {
-		case t.domainOf(at) != t.domainOf(rank):
-			c.Why = match.Apart
-		case n >= 0 && n < len(other.Steps):
-			if span := other.stepSpan(n); span >= 0 {
-				c.Link, c.Why = t.link(at, span), ""
-				c.Longer, c.Later = c.Dur-out.Dur, c.Start-out.Start
+		c := Counterpart{Link: m.Link, Why: m.Why, Other: m.Other, Grid: m.Grid}
+		if m.Span >= 0 {
+			c.Longer, c.Later = m.Dur-s.Dur, m.Start-s.Start
+			if c.Delays = own.Launched && m.Launched; c.Delays {
+				c.Delayed = m.Delay - own.Delay
 			}
 		}
-		out.Counterparts = append(out.Counterparts, c)
+		out = append(out, c)
 	}
+	return out
+}
+
+// matched returns the counterparts of ops.
+func (t *Timeline) matched() *match.Counterparts {
+	t.pairing.Do(func() { t.pairs = t.a.Counterparts() })
+	return t.pairs
+}
+
+// group identifies spans that have the same members.
+type group struct {
+	class  match.Class
+	call   bool
+	domain *match.Domain
+	step   int
+}
+
+// groupOf returns the group of the work of a rank, and false if it is alone.
+func (t *Timeline) groupOf(rank int, w work) (group, bool) {
+	if w.op >= 0 {
+		class, ok := t.matched().Class(rank, w.op)
+		return group{class: class, call: w.call}, ok
+	}
+	return group{domain: t.domainOf(rank), step: int(w.step) + t.ranks[rank].First}, w.step >= 0
+}
+
+// sameStep returns the annotation of a step on a rank. known reports whether its steps can be compared.
+func (t *Timeline) sameStep(rank, step int, known bool) Member {
+	r := t.ranks[rank]
+	m := Member{Link: Link{Rank: rank, Span: -1, Lane: -1}, Why: match.LacksStep}
+	n := step - r.First
+	switch {
+	case !known:
+		m.Why = match.Apart
+	case n >= 0 && n < len(r.Steps):
+		if span := r.stepSpan(n); span >= 0 {
+			m.Link, m.Why = t.link(rank, span), ""
+		}
+	}
+	return m
 }
 
 // stepSpan returns the span that is the annotation of a step, or -1 if steps were not found by annotations.

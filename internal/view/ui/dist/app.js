@@ -502,22 +502,24 @@ values())t+=e.size;for(let[e,n]of this.levels){if(t<=rs)return;if(this.levels.si
 keys()){if(t<=rs)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},fe=class{constructor(t,e,n){this.size=t;this.ask=
 e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(
 e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var si=()=>new N("An exported page does not have this: open the capture with stepscope view.",404);function ii({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
-Math.abs(s-e)<Math.abs(a[n]-e)&&(n=i)}),t[n]}var ge=class a{constructor(t,e,n){this.head=t;this.c=e;this.exported=t.levels.length>0,this.tiles=new me(t.epoch,t.
-levels,(s,i,r)=>Ie("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.exported?null:r}),n),this.names=new fe(t.block,s=>M("timeline/names",{c:e,block:s}),
-n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return Ie("timelin\
-e/heat",{c:this.c,measure:t})}async align(t){return this.exported&&t.by==="collective"?ii(await M("timeline/collectives",{c:this.c}),t.at):M("timeline/align",{c:this.
-c,...a.alignment(t)})}span(t,e){return M("timeline/span",{c:this.c,rank:t,span:e})}range(t,e){if(this.exported){let n=this.head.steps.findIndex(s=>s.start_ns===
-t.range?.t0&&s.end_ns===t.range.t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new N(this.sums(),404)):M("timeline/range",
-{c:this.c,from:this.head.steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(si()):M("timeline/range",{c:this.c,from:t.range.t0,
-to:t.range.t1,rows:e,...a.alignment(t)})}pinned(){return ot(this.head,new Set,[]).groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}sums(){return`An exported pa\
-ge sums up steps${this.head.summed<this.head.steps.length?`, up to step ${this.head.summed-1},`:""} by the wall clock, over its initial rows: click on one above\
- the rows.`}async search(t,e,n,s){if(!this.exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});let i=[],r=t.toLowerCase();
-for(let l=0;l*this.head.block<this.head.names;l++)(await M("timeline/names",{c:this.c,block:l})).forEach((h,p)=>h.toLowerCase().includes(r)&&i.push(l*this.head.
-block+p));return{names:[],all:i.length,ids:i,next:null,spans:0,total_ns:0}}async ribbons(t,e){return this.exported?(await M("timeline/ribbons",{c:this.c})).ribbons.
-filter(n=>n.first_ns<e&&n.end_ns>t):(await M("timeline/ribbons",{c:this.c,from:t,to:e,most:300})).ribbons}parts(t){return this.exported?Promise.resolve([]):M("t\
-imeline/parts",{c:this.c,domain:t.domain,index:t.index})}moved(t,e,n,s){return M("timeline/moved",{c:this.c,from:e,to:n,n:s,ranks:t.join(",")})}hit(t,e,n,s){return this.
-exported?Promise.resolve(null):(e=Math.floor(e),M("timeline/hit",{c:this.c,lane:t,from:e,to:Math.max(Math.ceil(n),e+1),axis:s?"stretched":null}))}beside(t,e){return this.
-exported?Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function hn(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,d=n.heat!=="off",c=n.by==="step"?`at step ${n.step}`:n.by===
+Math.abs(s-e)<Math.abs(a[n]-e)&&(n=i)}),t[n]}function ri(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...i})=>{let r=i.span>=0,l=r&&
+e.launched&&s;return{...i,longer_ns:r?i.dur_ns-a.dur_ns:0,later_ns:r?i.start_ns-a.start_ns:0,delays:l,delayed_ns:l?n-e.delay_ns:0}})}var ge=class a{constructor(t,e,n){
+this.head=t;this.c=e;this.exported=t.levels.length>0,this.tiles=new me(t.epoch,t.levels,(s,i,r)=>Ie("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.
+exported?null:r}),n),this.names=new fe(t.block,s=>M("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,
+step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return Ie("timeline/heat",{c:this.c,measure:t})}async align(t){return this.exported&&t.by==="collecti\
+ve"?ii(await M("timeline/collectives",{c:this.c}),t.at):M("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){let n=await M("timeline/span",{c:this.c,
+rank:t,span:e});return n.group===void 0?n:{...n,counterparts:ri(n,await M("timeline/group",{c:this.c,id:n.group}))}}range(t,e){if(this.exported){let n=this.head.
+steps.findIndex(s=>s.start_ns===t.range?.t0&&s.end_ns===t.range.t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new N(this.
+sums(),404)):M("timeline/range",{c:this.c,from:this.head.steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(si()):M("timeline\
+/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.alignment(t)})}pinned(){return ot(this.head,new Set,[]).groups.flatMap(t=>t.rows.map(e=>e.row)).join(
+",")}sums(){return`An exported page sums up steps${this.head.summed<this.head.steps.length?`, up to step ${this.head.summed-1},`:""} by the wall clock, over its\
+ initial rows: click on one above the rows.`}async search(t,e,n,s){if(!this.exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?
+1:null});let i=[],r=t.toLowerCase();for(let l=0;l*this.head.block<this.head.names;l++)(await M("timeline/names",{c:this.c,block:l})).forEach((h,p)=>h.toLowerCase().
+includes(r)&&i.push(l*this.head.block+p));return{names:[],all:i.length,ids:i,next:null,spans:0,total_ns:0}}async ribbons(t,e){return this.exported?(await M("tim\
+eline/ribbons",{c:this.c})).ribbons.filter(n=>n.first_ns<e&&n.end_ns>t):(await M("timeline/ribbons",{c:this.c,from:t,to:e,most:300})).ribbons}parts(t){return this.
+exported?Promise.resolve([]):M("timeline/parts",{c:this.c,domain:t.domain,index:t.index})}moved(t,e,n,s){return M("timeline/moved",{c:this.c,from:e,to:n,n:s,ranks:t.
+join(",")})}hit(t,e,n,s){return this.exported?Promise.resolve(null):(e=Math.floor(e),M("timeline/hit",{c:this.c,lane:t,from:e,to:Math.max(Math.ceil(n),e+1),axis:s?
+"stretched":null}))}beside(t,e){return this.exported?Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function hn(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,d=n.heat!=="off",c=n.by==="step"?`at step ${n.step}`:n.by===
 "collective"?"at the one nearest to the middle":"between collectives";x(a,l,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(m=>o(
 "button",{class:"choice",title:m.help,"aria-pressed":String(m.by===n.by),data:{align:m.by},on:{click:()=>r.choose(m.by)}},m.title))),n.by!=="wall"&&o("span",{class:"\
 tl-soft"},c),n.only.length>0&&o("span",{class:"tl-only"},"only "+n.only.map(m=>s.ranks[m]).join(" and "),o("button",{class:"quiet",title:"All ranks (key: r)","a\
@@ -526,7 +528,7 @@ l"&&h.outcome()!==""&&o("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.
 "aria-pressed":String(d),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:d?"off":s.measure})}},"map"),o("button",{class:"button",title:"The whole capt\
 ure (key: 0)",on:{click:()=>r.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},
 "−"),o("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),p===l?l.focus():p?.classList.contains(
-"tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var ri=220,ai=200,oi=2,pn=class{constructor(t,e){this.context=t;this.head=e;this.all=Pt(e),this.state=Ye(this.store.params,e),this.source=new ge(e,this.store.params.
+"tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var ai=220,oi=200,li=2,pn=class{constructor(t,e){this.context=t;this.head=e;this.all=Pt(e),this.state=Ye(this.store.params,e),this.source=new ge(e,this.store.params.
 c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Ht(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.
 minimap=new ne(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new Qt(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),
 pick:(r,l)=>this.moves.compare(r,l),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new le(this.store.params.c,t.session.exported?.
@@ -541,7 +543,7 @@ o("canvas",{class:"overlay"}));ruler=new I(o("canvas",{role:"img","aria-label":"
 "div",{class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=o("input",{type:"search",placeholder:"Search names  /","aria-label":"\
 Search names of spans"});panel;gutter=o("div",{class:"tl-gutter"});strips=o("canvas",{class:"tl-strips"});spacer=o("div",{class:"tl-spacer"});length=o("span",{class:"\
 length",title:"Visible time"});tools=o("div",{class:"tl-tools"});legend=o("div",{class:"legend"});classes=o("p",{class:"tl-classes","aria-label":"Colours"});get store(){
-return this.context.store}get width(){return Math.max(this.body.clientWidth-ri,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(this.painter.stats,
+return this.context.store}get width(){return Math.max(this.body.clientWidth-ai,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(this.painter.stats,
 {received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>Lt()&&this.frame===0,shown:()=>this.state.view,step:e=>this.head.steps[e],look:e=>{let n=this.
 head.steps[this.head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){this.done(t),Rt(new Promise(
 e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=Ye(t,this.head),s=(...i)=>e===
@@ -567,8 +569,8 @@ moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(..
 e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},de(e),this.head.classes[e])),this.
 head.stretch&&o("span",{class:"key"},o("i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.
 state,s=[],{lanes:i}=ie(this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[d,c]=re(p,n);if((c-d)*40<this.width)for(let m=d;m<
-c;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=oi*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?Dn(Yt(
-this.ghosts.all,n),r,l,ai):[];return{view:n,width:this.width,height:e,top:t,lanes:Jt(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.
+c;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=li*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?Dn(Yt(
+this.ghosts.all,n),r,l,oi):[];return{view:n,width:this.width,height:e,top:t,lanes:Jt(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.
 state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){
 let{lanes:t}=ie(this.head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,
 picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;
@@ -596,16 +598,16 @@ then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))
 keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),P()}},dn=class{el=o("div",null);view=null;closed=!1;constructor(t){M("timeline/hea\
 d",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new pn(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){
 this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},as={id:"timeline",title:"Timeline",needs:"capture",open:a=>new dn(
-a)};function li(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
+a)};function hi(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
 (h,p)=>{let d=l(h),c=l(p);return Number.isNaN(d)||Number.isNaN(c)?Number(Number.isNaN(d))-Number(Number.isNaN(c)):r*(+(d>c)-+(d<c))})}return i.sort((l,h)=>r*s.text(
-l).localeCompare(s.text(h),"en"))}function hi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
+l).localeCompare(s.text(h),"en"))}function pi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
 every(r=>i.includes(r))})}function cn(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
 test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function os(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var pi=100,
+`}function os(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var di=100,
 xt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
-"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return li(hi(this.rows,this.key,t),this.columns,
+"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return hi(pi(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
-pi),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),c=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
+di),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),c=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
 class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?d?"descending":"ascending":null,title:h.help},o("button",{on:{click:()=>this.store.set({sort:c===this.usual?null:
 c})}},h.title,p&&o("span",{"aria-hidden":"true"},d?" ▾":" ▴")))})),l=i.map(h=>{let p=o("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
 map(d=>o("td",{class:(d.num?"r ":"")+(d.class??"")},d.cell?d.cell(h):d.text(h))));return this.onpick&&p.addEventListener("click",d=>d.target.closest("a, button")===
@@ -617,7 +619,7 @@ length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Arr
 parent[i]]+=n.weight[i]);return n}function hs(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
 s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let d=t.weight[p]/i;d>=n&&r.push({node:p,depth:l.depth+1,x:h,
 w:d}),h+=d}}return s}function ps(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function ve(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function ds(a,t){let e=V(a,t),n=be(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var K=19,di=60;function ci([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
+function ve(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function ds(a,t){let e=V(a,t),n=be(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var K=19,ci=60;function ui([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
 000000":"#ffffff"}var we=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
@@ -626,14 +628,14 @@ o("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];f
 draw()));set(t,e){this.flame=t,this.tree=ls(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
 this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/K);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-hs(t,e,this.focus,.7/n).filter(p=>p.depth<di);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*K;for(let p of[this.ground,this.over])p.style.height=i+"\
+hs(t,e,this.focus,.7/n).filter(p=>p.depth<ci);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*K;for(let p of[this.ground,this.over])p.style.height=i+"\
 px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
 serif",r.textBaseline="middle";let l=Q(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),c=h.get(d);if(!c){let v=d.startsWith("=")?this.difference(
-l,Number(d.slice(1))):C(l(d));h.set(d,c=[`rgb(${v.join()})`,ci(v)])}let m=p.x*n,u=p.w*n,f=p.depth*K;r.fillStyle=c[0],r.fillRect(m,f,Math.max(u-(u>4?1:0),.5),K-1);
+l,Number(d.slice(1))):C(l(d));h.set(d,c=[`rgb(${v.join()})`,ui(v)])}let m=p.x*n,u=p.w*n,f=p.depth*K;r.fillStyle=c[0],r.fillRect(m,f,Math.max(u-(u>4?1:0),.5),K-1);
 let b=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||b)&&(r.fillStyle=l("mark"),r.fillRect(m,f+K-4,Math.max(u-1,1),3)),!(u<40)&&(r.fillStyle=c[1],
-r.fillText(mi(r,b,u-8),m+4,f+K/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(ds(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
-name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():ui(t,e)%2?"between":"idle"}difference(t,e){return e>=0?H([C(t("cold")),C(t("warm")),C(t("high"))],
+r.fillText(fi(r,b,u-8),m+4,f+K/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(ds(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
+name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():mi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?H([C(t("cold")),C(t("warm")),C(t("high"))],
 e):H([C(t("cold")),C(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();$(this.ground,e??s.x*this.ground.
 clientWidth+10,n??(s.depth+.5)*K,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
  step",g(V(t,e))],["of all",T(V(t,e)/Math.max(V(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.other.length>
@@ -643,10 +645,10 @@ t.strokeStyle=Q()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRe
 drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((d,c)=>{let m=d.x+d.w/2,u=r===0?Math.
 max(d.x-l,l-(d.x+d.w),0):r*(m-l);d.depth===i&&d!==n&&u>=0&&u<p&&(h=c,p=u)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{let i=n?
 n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="ArrowRight"?1:0);return r>=0&&this.point(r),!0}case"Enter":return n?(this.onpick(
-n.node),!0):!1;case"Escape":{let i=ve(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function ui(a,t){let e=0;for(;a.parent[t]>=
-0;t=a.parent[t])e++;return e}function mi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
+n.node),!0):!1;case"Escape":{let i=ve(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function mi(a,t){let e=0;for(;a.parent[t]>=
+0;t=a.parent[t])e++;return e}function fi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
 width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var xe={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},fi=["c","by","rank","kind","vs"],un=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new xt(e,
+frame:{title:"Python",one:"Python function"}},gi=["c","by","rank","kind","vs"],un=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new xt(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","next grouping",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, clear the selection",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),
@@ -668,21 +670,21 @@ l,d.options.length>1&&d,o("span",{class:"space"}),this.found,this.search,o("butt
 kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([i,r])=>{this.rows=i,this.flame=r,this.show()}).catch(i=>{
 if(!t.aborted)throw i})}columns(t){let e=u=>u/Math.max(t.steps,1),n=u=>u/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.other_steps>
 0,h=this.context.store,p=t.rows.reduce((u,f)=>Math.max(u,e(f.total_ns),n(f.other_total_ns)),1e-9),d=u=>u>0&&u<.01?"< 0.01":Number.isInteger(u)?S(String(u)):at(u),
-c={id:"name",title:xe[s].title,class:"name",text:u=>u.full||u.name,cell:u=>o("span",{class:"named"},u.class!==""&&gi(u.class),o("code",{title:u.full||u.name},u.
+c={id:"name",title:xe[s].title,class:"name",text:u=>u.full||u.name,cell:u=>o("span",{class:"named"},u.class!==""&&bi(u.class),o("code",{title:u.full||u.name},u.
 name),i&&o("a",{class:"find",href:E(R(h.params,{tab:"timeline",q:u.full||u.name})),title:"Find it in the timeline"},"find"))},m=(u,f)=>u>0?f:"";if(l){let u=f=>f.
 other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[c,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:f=>e(f.total_ns),text:f=>m(
 f.total_ns,g(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,g(n(f.other_total_ns)))},
-{id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>A(e(f.total_ns)-n(f.other_total_ns)),cell:f=>wi(e(f.total_ns)-
+{id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>A(e(f.total_ns)-n(f.other_total_ns)),cell:f=>xi(e(f.total_ns)-
 n(f.other_total_ns),p)},{id:"change",title:"change",num:u,text:f=>f.other_total_ns===0?"new":f.total_ns===0?"gone":(u(f)>0?"+":"")+T(u(f))},{id:"count",title:"k\
 ernels",help:"per step and rank",num:f=>f.count/Math.max(t.steps,1),text:f=>d(f.count/Math.max(t.steps,1))},{id:"count2",title:"other",num:f=>f.other_count/Math.
 max(t.other_steps,1),text:f=>d(f.other_count/Math.max(t.other_steps,1))},...i?[{id:"median",title:"median",num:f=>f.median_ns,text:f=>m(f.median_ns,g(f.median_ns))},
 {id:"median2",title:"other",num:f=>f.other_median_ns,text:f=>m(f.other_median_ns,g(f.other_median_ns))}]:[]]}return[c,{id:"total",title:"per step",help:"GPU tim\
 e per step, mean over ranks"+(r?", including everything inside":""),num:u=>u.total_ns,text:u=>g(e(u.total_ns))},...r?[{id:"self",title:"own",help:"launched dire\
 ctly, not by anything inside it",num:u=>u.self_ns,text:u=>m(u.self_ns,g(e(u.self_ns)))}]:[],{id:"share",title:"share",num:u=>u.total_ns,text:u=>T(u.total_ns/Math.
-max(t.total_ns,1)),class:"share",cell:u=>vi(u,e(u.total_ns)/p,u.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"per step and rank",num:u=>u.
+max(t.total_ns,1)),class:"share",cell:u=>wi(u,e(u.total_ns)/p,u.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"per step and rank",num:u=>u.
 count,text:u=>d(u.count/Math.max(t.steps,1))},...i?[{id:"median",title:"median",num:u=>u.median_ns,text:u=>g(u.median_ns)},{id:"p99",title:"p99",num:u=>u.p99_ns,
 text:u=>g(u.p99_ns)},{id:"max",title:"longest",num:u=>u.max_ns,text:u=>g(u.max_ns)},{id:"spread",title:"over ranks",help:"how far the slowest rank's median exce\
-eds the fastest's, or the only rank that runs it",num:u=>u.only_rank?1/0:u.rank_spread,text:bi},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:u=>u.
+eds the fastest's, or the only rank that runs it",num:u=>u.only_rank?1/0:u.rank_spread,text:vi},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:u=>u.
 tflop_s,text:u=>m(u.tflop_s,d(u.tflop_s))}]:[],...t.rows.some(u=>u.gb_s>0)?[{id:"gbs",title:"GB/s",num:u=>u.gb_s,text:u=>m(u.gb_s,d(u.gb_s))}]:[]]:[]]}show(){!this.
 rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.
 flame,e=this.graph.walk;if(!t||!e)return;let n=_(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:ps(t,e);this.graph.zoom(s);let{store:i}=this.context,
@@ -697,16 +699,16 @@ columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self"
 [...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>cn([...t.map(r=>r.id==="diff"?i.total_ns/Math.
 max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];os(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text\
 /csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return Number.isFinite(n)?t.id===
-"share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(fi))return this.
+"share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(gi))return this.
 head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","a\
-ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function gi(a){return o("i",{class:"swatch s-"+a.toLowerCase().
-replace(/[^a-z]/g,"-"),title:a})}function bi(a){return a.only_rank?"only "+a.only_rank:a.rank_spread>=.005?"+"+T(a.rank_spread):""}function vi(a,t,e){let n=o("i",
+ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function bi(a){return o("i",{class:"swatch s-"+a.toLowerCase().
+replace(/[^a-z]/g,"-"),title:a})}function vi(a){return a.only_rank?"only "+a.only_rank:a.rank_spread>=.005?"+"+T(a.rank_spread):""}function wi(a,t,e){let n=o("i",
 {class:"s-"+(a.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",o("span",{class:"part"},o("span",{class:"bar",
-"aria-hidden":"true"},n),o("span",null,T(e)))}function wi(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+
+"aria-hidden":"true"},n),o("span",null,T(e)))}function xi(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+
 "%",o("span",{class:"part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,A(a)))}var cs={id:"kernels",title:"Kernels",needs:"capture",open:a=>new un(
-a)};var xi={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
+a)};var yi={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
 ers","time of collectives once all ranks have arrived"],gap:["Gaps","unexplained time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:com\
-m":["communication","time of kernels that communicate"]},yi=2,ki=.05,mn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
+m":["communication","time of kernels that communicate"]},ki=2,Mi=.05,mn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
 x(this.el,this.panel,this.outcome),this.ask()}context;el=o("div",{class:"whatif"});panel=o("section",{class:"panel","aria-label":"Changes"});outcome=o("section",
 {class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){return bt(this.context.
 store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.asking.abort(),this.asking=
@@ -718,8 +720,8 @@ store:s}=this.context,i=e?.ranks??[],r=o("select",{"aria-label":"Of rank",on:{ch
 (h,p)=>p.share-h.share);x(this.panel,o("h2",null,"Changes"),i.length>1&&o("p",null,r),...t.parts.filter(h=>!h.id.startsWith("class:")).map(h=>this.slider(h)),o(
 "h3",null,"Kernels by class"),...l.map(h=>this.slider(h)),o("p",{class:"actions"},o("button",{class:"button",on:{click:()=>s.set({set:null})}},"Reset")),n.exported&&
 o("p",{class:"note"},"This page answers one change at a time, in steps of a quarter; stepscope view answers all.")),this.place()}answered(t){return this.context.
-session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=xi[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of this class"],s=this.context.
-session.exported?.25:ki,i=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:yi),step:String(s),id:"set-"+t.id,data:{part:t.id},disabled:!this.
+session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=yi[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of this class"],s=this.context.
+session.exported?.25:Mi,i=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:ki),step:String(s),id:"set-"+t.id,data:{part:t.id},disabled:!this.
 answered(j(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(j(this.rank(),t.id),i.value)});let r=t.peers&&o("button",{class:"\
 peers choice-one",data:{peers:t.id},title:"like the median of the other ranks",on:{click:()=>this.set(j(this.rank(),t.id),this.settings().get(j(this.rank(),t.id))===
 "peers"?"1":"peers")}},"like peers");return o("div",{class:"slider"},o("label",{for:"set-"+t.id,title:n},e),o("span",{class:"path",title:"of the critical path"},
@@ -731,14 +733,14 @@ h.drop();let s=[...this.settings()],i=s.map(([h,p])=>o("button",{class:"chip",ti
 b",null,wt(p))," ×"));if(!t.known){x(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",null,"Unknown: "),t.why+"."),o("p",{class:"\
 note"},"There is no prediction if the recorded steps cannot be replayed."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(p=>n?.ranks[p]??"#"+p).join(" "):"";
 x(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...i),s.length>0&&o("p",null,o("a",{href:E(R(e.params,{tab:"\
-timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>Mi(h,l(h.ranks)))),...t.lengths.flatMap(
+timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>Si(h,l(h.ranks)))),...t.lengths.flatMap(
 h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Length of each step"+l(h.ranks))),o("canvas",{tabindex:"0",role:"img","aria-label":"\
 Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},D("--idle","as recorded"),D("--share","as predicted")))]),o("p",{class:"note"},`The steps\
  are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${T(t.off_median)} (90th percentile ${T(t.
 off_p90)}). ${T(t.unexplained)} of the critical path are unexplained gaps, which stay, as do batches, schedules and device clocks.`),t.command!==""&&o("p",{class:"\
 note"},"On the command line: ",o("code",{class:"command"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new fn(p,t.lengths.
 filter(c=>c.steps.length>0)[h]);this.plots.push(d),d.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){
-for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function Mi(a,t){let e=a.
+for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function Si(a,t){let e=a.
 without_ns/Math.max(a.step_ns,1)-1,n=Math.abs(e)<5e-4;return o("div",{class:"card"},o("span",{class:"name"},`${a.kind} step${t}`),o("b",null,g(a.step_ns),!n&&" \
 → ",!n&&g(a.without_ns)),o("span",{class:n?"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+T(e)),!n&&o("span",{class:"soft"},`${g(a.without_low_ns)} t\
 o ${g(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${us(a.tokens_per_s)}${n?"":" → "+us(a.without_tokens_per_s)} \
@@ -769,14 +771,14 @@ this.when(m,h))?c:d,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.
 ond",gn(n.busiest[e])]),!n.embedding&&lt(n)&&s.push(["output tokens/s, mean",gn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
 push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function fs(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function gn(a){return a===0?"0":a>=99.95?S(String(Math.round(a))):a.toFixed(1)}function Si(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+e.push(s)),e}function gn(a){return a===0?"0":a>=99.95?S(String(Math.round(a))):a.toFixed(1)}function Ti(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 a)));n<=t;n*=10)for(let s of[1,2,5])s*n>=a&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
 e}var ye=[["ttft","k1",1],["e2e","k0",2]],ke=class extends et{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of ye)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
 y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return fs(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
 s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of ye){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
 this.failed(p)?n.y+n.h-5:NaN,c=(this.at(this.when(p,h),n)-t)**2+(d-e)**2;c<=r&&(r=c,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
-let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of Si(l,h))e.fillStyle=
+let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of Ti(l,h))e.fillStyle=
 s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(g(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,g);this.inside(t,()=>{for(let[
 p,d,c]of ye){let m=i.limits[p];m&&(!this.log||m>l)&&gs(t,this.y(m,r,n),d),e.globalAlpha=.75;for(let u of this.shown(p))i[p][u]>0&&(e.fillStyle=s(i.touched[u]&c?
 "k4":d),e.beginPath(),e.arc(this.at(this.when(u,i[p]),n),this.y(i[p][u],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
@@ -797,16 +799,16 @@ point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>t
 addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
 point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
 return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return P();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(Ti(l,r))]),$(this.canvas,n??this.x(i.
+other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(_i(l,r))]),$(this.canvas,n??this.x(i.
 shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=d=>s.y+s.h*(1-d/l);this.yAxis(e,l,g),n.textBaseline=
 "top";let p=-1/0;for(let[d,c]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
 break;let m=this.x(d,s),u=n.measureText(c).width,f=Math.min(m-u/2,s.x+s.w+8-u);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
 i("soft"),n.textAlign="left",n.fillText(c,f,s.y+s.h+6),p=f+u)}r.limit>0&&r.limit<l&&gs(e,h(r.limit),"high");for(let[d,c]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
 d.values.forEach((m,u)=>n.lineTo(this.x(d.shares[u],s),h(m))),n.strokeStyle=i(c),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function Ti(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function bn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function _i(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function bn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
 ...a.cols.map(t=>t.name===""?o("td"):o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.
-map(_i)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function _i(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
+map(Ri)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function Ri(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
 full},a.text):a.text)}function bs(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function kt(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
 return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var yt=18,_e=class extends et{constructor(e,n,s,i){super(e,i.lanes.length*yt+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
@@ -814,14 +816,14 @@ i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.lengt
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
 hi-this.view.lo)*this.bench.bin_ns)/s.w,p=bs(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
 kinds.map(p=>i(dt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,d)=>{let c=s.y+d*yt;n.
-fillStyle=i("soft"),n.fillText(Ri(n,kt(p),s.x-8),s.x-6,c+yt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+yt-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let u=bs(p.to,
+fillStyle=i("soft"),n.fillText(Li(n,kt(p),s.x-8),s.x-6,c+yt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+yt-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let u=bs(p.to,
 l);u<p.from.length&&p.from[u]<=h;u++){let f=this.lit===null||this.lit[d].has(u),b=this.at(p.from[u],s),v=Math.max(this.at(p.to[u],s),b+.5);v<m+.5&&!f||(n.globalAlpha=
 f?1:.2,n.fillStyle=r[p.kind[u]],n.fillRect(b,c+3,v-b-(v-b>3?1:0),yt-6),m=Math.max(m,v))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
 title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",kt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-
-i.from[s.step])],["from",g(i.from[s.step])],["requests of this load",S(String(i.batch[s.step]))]]}}};function Ri(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
-length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function Li(a){return Math.min(Math.max(a*9,40),360)}var Re=class extends et{constructor(e,n,s,i){
-super(e,Li(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
+i.from[s.step])],["from",g(i.from[s.step])],["requests of this load",S(String(i.batch[s.step]))]]}}};function Li(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
+length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function Ei(a){return Math.min(Math.max(a*9,40),360)}var Re=class extends et{constructor(e,n,s,i){
+super(e,Ei(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
 this.requests=e,this.draw()}light(e,n){this.marked=e,this.others=new Set(n),this.draw()}y(e,n){let s=n.h/Math.max(this.requests.rows,1);return[n.y+e*s,Math.max(
 s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,r=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
 (n-s.y)/s.h*r.rows),p=Math.max(Math.ceil(2*r.rows/s.h)-1,0),d=-1;for(let c=0;c<r.index.length;c++)Math.abs(r.row[c]-h)>p||r.sent[c]>i+l||r.done[c]<i-l||(d<0||Math.
@@ -845,15 +847,15 @@ null,...[...a].sort((i,r)=>r.ns-i.ns).map(i=>o("tr",null,o("th",{scope:"row"},s(
 i.ns/e)))))))}function ys(a,t,e){let n=a.moments.find(i=>i.name==="sent")?.at??a.moments[0]?.at??0;return o("aside",{class:"panel","aria-label":"Request "+a.index},
 o("header",null,o("h2",null,"Request ",String(a.index),a.turn>0&&`, turn ${a.turn+1}`),o("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),a.id!==""&&o("p",{class:"id"},o("code",null,a.id)),a.failure!==""&&o("p",{class:"caveat"},"failed: "+a.failure+(a.error?": "+a.error:"")),a.ttft&&
-Ei("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),Ai(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
+Ai("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),Pi(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
 4).map(i=>o("div",{class:"gap"},o("p",null,o("b",null,g(i.ns)),` until event ${i.event}`),Le(i.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"Reque\
 sts in the same steps"),o("p",{class:"chips"},...a.with.map(i=>o("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>e.request(i.index)}},
 String(i.index),o("small",null,"×"+i.steps))))),o("section",null,o("h3",null,"Moments"),o("dl",null,...a.moments.flatMap(i=>[o("dt",null,i.name),o("dd",null,i.
 name==="sent"?g(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+g(Math.abs(i.at-n)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(
-([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function Ei(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,g(t.ns)),t.place&&o("span",{class:"soft"}," o\
-n "+t.place)),Le(t.parts))}function Ai(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
+([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function Ai(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,g(t.ns)),t.place&&o("span",{class:"soft"}," o\
+n "+t.place)),Le(t.parts))}function Pi(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
 "Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${kt(r)}\
-: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var Pi=2e5,Ci=120,Ee=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new pt(r.running.length,Pi/r.bin_ns);let l=w=>o(
+: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var Ci=2e5,qi=120,Ee=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new pt(r.running.length,Ci/r.bin_ns);let l=w=>o(
 "canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,y,k,...L)=>o("figure",null,o("figcaption",null,typeof w=="string"?o("span",null,w):w,o("span",{class:"ke\
 ys"},...y.map(([O,F])=>ks(O,F)),...L)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=o("input",{type:"ch\
 eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let c=l(`Latency of requests by ${r.at_once?"end":"send"}\
@@ -866,7 +868,7 @@ other=s?.plots.spreads.find(k=>k.name===w.name)??null,this.plots.push(y),h(w.tit
 w.note))});this.el=o("div",{class:"run"},o("header",null,o("div",{class:"what"},o("h2",null,e.title),o("p",{class:"verdict"},e.verdict),...e.next.map(w=>o("p",{
 class:"next"},w)),o("p",{class:"facts"},[e.id,...e.tags,...e.head].join(" · "))),o("div",{class:"choices"},this.repetitions(),o("label",null,"against ",this.against))),
 o("div",{class:"cards"},...e.cards.map((w,y)=>o("div",{class:"card"},o("span",null,w.name),o("b",null,w.value),o("span",null,w.more),s?.cards[y]?.name===w.name&&
-o("span",{class:"before"},"before: "+s.cards[y].value)))),i&&qi(i),o("div",{class:"axis"},o("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and \
+o("span",{class:"before"},"before: "+s.cards[y].value)))),i&&$i(i),o("div",{class:"axis"},o("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and \
 E2E of each request",[...b,...f,["high","failed"],...p],c,o("label",null,d," logarithmic")),u&&h(this.rate,lt(r)?[["compute","busiest second"],["k1","mean"]]:[],
 u.canvas),h("Requests",[["host","in progress"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as reported by the server"]]:[]],m.canvas),
 this.strip,h("Requests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),o("p",{class:"hin\
@@ -882,7 +884,7 @@ ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e
 view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(_(t,"req",-1)):t.
 pass!==void 0&&this.steps?this.showStep({lane:_(t,"lane",0),step:_(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
-Ci)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
+qi)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
 i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,l]=await Promise.all([i?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
 plots.at.length?M("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=r,h.draw();this.tokens&&(this.rate.textContent=
 this.tokens.title()),l&&this.take(l)}}take(t){this.requests=t,this.bars.show(t);let e=t.of-t.index.length;this.note.textContent=e>0?`${t.index.length} of ${t.of}\
@@ -913,7 +915,7 @@ this.chosen="",this.follow(this.store.params)}unjoined(t){x(this.strip,o("p",{cl
 let n=[...new Set(e.cases)];return o("div",null,o("h4",null,t,o("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${g(e.p99_ns)}`:"")),n.length===0?o("p",{class:"soft"},
 "none in the recorded window"):Le(e.parts,!0),e.below&&o("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one there"),o("\
 p",{class:"chips"},...n.slice(0,24).map(s=>o("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function ks(a,t){
-let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function qi(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
+let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function $i(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
 o("dl",null,o("dt",null,"A"),o("dd",null,a.sides[0]),o("dt",null,"B"),o("dd",null,a.sides[1])),o("p",{class:"verdict"},a.verdict),a.unlike.length>0&&o("ul",null,
 ...a.unlike.map(t=>o("li",null,t))),...a.tables.map(t=>bn(t)),...a.notes.map(t=>o("p",{class:"soft"},t)))}function Ms(a,t){return JSON.stringify([a.run??t.session.run,a.rep,a.vs])}var vn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","move to earlier times",n(s=>s.
@@ -935,13 +937,13 @@ if(!r.exported){let b=await M("load/runs",{},s);if(s.aborted)return;x(f,o("optio
 id},[v.id,...v.tags].join(" ")))),f.value=n??"",f.addEventListener("change",()=>i.set({vs:f.value||null},"push")),f.disabled=f.options.length<2}if(p.recorded)try{
 let b=await M("load/steps",{run:t},s);!s.aborted&&b.rep===p.rep?u.join(b):s.aborted||u.unjoined(`steps were recorded in repetition ${b.rep+1} of this load`)}catch(b){
 if(s.aborted)return;u.unjoined(b instanceof Error?b.message:String(b))}}},Ss={id:"bench",title:"Benchmark",needs:"runs",open:a=>new vn(a)};function wn(a){return a.p99_to_ns===null?"over "+g(a.p99_from_ns):a.p99_from_ns>0?`${g(a.p99_from_ns)} to ${g(a.p99_to_ns)}`:"under "+g(a.p99_to_ns)}var Ae=["ru\
-nning","queued","tokens","usage"],$i=6e4,Ts=10*6e4,Ot=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
+nning","queued","tokens","usage"],Ni=6e4,Ts=10*6e4,Ot=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
 if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-Ts);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].
 flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??
-null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,$i),Ts)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
+null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,Ni),Ts)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
 samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:nt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.
-at.push(s.at_ms),n.values.push(i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>Ni(n.ranks.map(
-s=>nt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function Ni(a){let t=a.filter(
+at.push(s.at_ms),n.values.push(i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>Hi(n.ranks.map(
+s=>nt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function Hi(a){let t=a.filter(
 n=>n!==null),e=nt(t);return t.length<2||!e?null:Math.max(...t)*t.length/e}function nt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function _s(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
 n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function Rs(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
 n+l,s+h);r.length===1&&a.lineTo(n+r[0][0]+1,s+r[0][1]),a.stroke(),a.lineTo(n+r[r.length-1][0],i),a.lineTo(n+r[0][0],i),a.globalAlpha=.15,a.fill(),a.globalAlpha=
@@ -965,7 +967,7 @@ length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t
 let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return o("li",{class:As[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).
 toISOString()},e(t.at_ms)),o("b",null,As[t.kind]??t.kind),o("span",null,[t.server,t.rank].filter(n=>n).join(" ")),o("span",{class:"text"},t.text,t.capture!==""&&
 " ",t.capture!==""&&o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var Cs={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},zt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function St(a,t){return t==
-null?"–":a==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function Hi({name:a,role:t}){return t===""||a.toLowerCase().includes(
+null?"–":a==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function Oi({name:a,role:t}){return t===""||a.toLowerCase().includes(
 t)?a:`${t} ${a}`}var xn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Ae.map(s=>({measure:s,value:o("b"),spark:new Ce(zt[s])})),this.el=o("tr",null,
 o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:Cs[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
 let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=St(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
@@ -990,7 +992,7 @@ figure",null,o("figcaption",null,"Output tokens/s"),this.output.canvas),this.wat
 t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks share one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
 add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
 let t=this.servers.map((u,f)=>this.history.last(f)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(Ae.map(u=>[u,u==="usage"?1:this.history.top(u)])),
-s=[];this.servers.forEach((u,f)=>{for(let b of this.history.ranks(f)){let v=`${f} ${b}`,w=this.history.ranks(f).length>1,y=[this.servers.length>1?Hi(u):"",w?"DP"+
+s=[];this.servers.forEach((u,f)=>{for(let b of this.history.ranks(f)){let v=`${f} ${b}`,w=this.history.ranks(f).length>1,y=[this.servers.length>1?Oi(u):"",w?"DP"+
 String(b).padStart(2,"0"):""].filter(L=>L!=="").join(" ")||u.name,k=this.rows.get(v);(!k||k.el.cells[0].textContent!==y)&&this.rows.set(v,k=new xn(f,b,y)),s.push(
 k)}}),(s.length!==this.body.rows.length||s.some((u,f)=>this.body.rows[f]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,span:this.history.span(e)};for(let u of s)
 u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:zt.running},{line:this.history.total("queued"),color:zt.queued}],i),this.
@@ -1009,9 +1011,9 @@ x(this.told,e&&o("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||
 t.now.join(`
 `)),t.lines.length>0&&o("details",{open:t.state==="failed"},o("summary",null,"Messages"),o("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(R(e.params,{tab:"summary",c:t,run:null}))}};function Oi(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
+e.go(R(e.params,{tab:"summary",c:t,run:null}))}};function zi(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var qs={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new yn(a):Oi()};function zi(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+recorded."))}}var qs={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new yn(a):zi()};function Bi(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function $s(a){let t=Math.abs(a.value)>=1e3?S(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
 var kn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new xt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
@@ -1020,7 +1022,7 @@ each keep one."));x(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${S
 this.table.set(s)})}context;el=o("div",{class:"runs"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
 session:e}=this.context,n=(r,l,h)=>o("a",{href:E(R(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 summary of the capture"),r.load&&n({tab:"bench",run:r.id},"load","latencies of the requests"),r.traces&&s!==void 0&&s.split(":")[0]!==r.id&&n({tab:"kernels",c:s,
-vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>zi(r.created_ms),
+vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>Bi(r.created_ms),
 class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>o("span",{class:"status is-"+r.status.replace(/[^a-z]/g,
 ""),title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>o("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(
 l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map($s).join(", "),cell:r=>r.
@@ -1030,7 +1032,7 @@ runs",title:"Runs",needs:"runs",open:a=>new kn(a)};var Mn=[Ve,as,cs,ms,Ss,qs,Ne]
 bortError")return;let t=a instanceof Error?a.message:String(a);st.dataset.error??=t,It.hidden=!1,x(It,t)}addEventListener("error",a=>Bt(a.error??a.message));addEventListener(
 "unhandledrejection",a=>Bt(a.reason));var It=o("p",{class:"trouble",role:"alert",hidden:!0}),X=o("main",{id:"main",tabindex:"-1"}),Sn=class{constructor(t){this.
 session=t;document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),X.focus())}},"Skip to the view"),o("header",{class:"to\
-p"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),Bi(t),this.perfetto,this.picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+p"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),Ii(t),this.perfetto,this.picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
 label":"Light or dark",on:{click:()=>this.turn()}},"◐"),o("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
 "keydown",{key:"?"}))}},"?")),It,X),Mn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
 "\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(R(this.store.params,{tab:this.tab().id,c:this.picker.
@@ -1052,6 +1054,6 @@ let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.s
 {href:E(R(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===
 void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`;let i=Ft(this.session);this.picker.hidden=i.length<2||t.needs!=="capture"&&t!==Ne,this.picker.
 hidden||(x(this.picker,...i.map(r=>o("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??
-n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Lt()&&(st.dataset.ready="1")}))}};function Bi({exported:a,version:t}){
+n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Lt()&&(st.dataset.ready="1")}))}};function Ii({exported:a,version:t}){
 return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),
 o("p",null,`Written by stepscope ${t}; stepscope view shows the whole capture.`)))}document.body.replaceChildren(It,X);M("session").then(a=>new Sn(a)).catch(Bt);})();

@@ -6,7 +6,7 @@ import type { Changes } from "../state";
 import type { State } from "./address";
 import { layout } from "./layout";
 import { Names, Tiles } from "./tiles";
-import type { Alignment, Collectives, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
+import type { Alignment, Collectives, Counterpart, Found, Head, Link, Member, Ribbon, Ribbons, Selected, Table } from "./wire";
 
 const lacks = () => new Failed("An exported page does not have this: open the capture with stepscope view.", 404);
 
@@ -17,6 +17,15 @@ export function nearest({ last_ns, at }: Collectives, time: number): Alignment {
     if (Math.abs(last - time) < Math.abs(last_ns[best] - time)) best = i;
   });
   return at[best];
+}
+
+/** The members of other ranks, relative to a span, as Go's relative gives them. */
+export function relative(s: Selected, members: readonly Member[]): Counterpart[] {
+  const own = members[s.rank];
+  return members.filter((m) => m !== own).map(({ delay_ns, launched, ...m }) => {
+    const found = m.span >= 0, delays = found && own.launched && launched;
+    return { ...m, longer_ns: found ? m.dur_ns - s.dur_ns : 0, later_ns: found ? m.start_ns - s.start_ns : 0, delays, delayed_ns: delays ? delay_ns - own.delay_ns : 0 };
+  });
 }
 
 export class Source {
@@ -46,8 +55,9 @@ export class Source {
     return json("timeline/align", { c: this.c, ...Source.alignment(s) });
   }
 
-  span(rank: number, span: number): Promise<Selected> {
-    return json("timeline/span", { c: this.c, rank, span });
+  async span(rank: number, span: number): Promise<Selected> {
+    const s = await json<Selected>("timeline/span", { c: this.c, rank, span });
+    return s.group === undefined ? s : { ...s, counterparts: relative(s, await json<Member[]>("timeline/group", { c: this.c, id: s.group })) };
   }
 
   range(s: State, rows: string): Promise<Table> {

@@ -97,6 +97,17 @@ export interface Selected extends Link {
   launches: number;
   around: Link[];
   counterparts: Counterpart[];
+  /** In an exported page: the answer with its counterparts. */
+  group?: number;
+}
+
+/** A span of a group of counterparts. */
+export interface Member extends Link {
+  why: string;
+  other: boolean;
+  grid: string;
+  delay_ns: number;
+  launched: boolean;
 }
 
 export interface Sum {
