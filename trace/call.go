@@ -36,6 +36,18 @@ func CallOf(name string) Call {
 	return OtherCall
 }
 
+// BlitCategory returns the category of a kernel with the given name. ROCm runs some copies and fills as kernels, and
+// before 7.2 it reports all copies as kernels.
+func BlitCategory(name string) Category {
+	switch {
+	case strings.HasPrefix(name, "MEMORY_COPY_") || strings.HasPrefix(name, "__amd_rocclr_copyBuffer"):
+		return Memcpy
+	case strings.HasPrefix(name, "__amd_rocclr_fillBuffer"):
+		return Memset
+	}
+	return Kernel
+}
+
 // Launching collects the launches of one thread that start GPU work. Launches that are captured into a CUDA graph start
 // none. The zero value is ready to use.
 type Launching struct {
