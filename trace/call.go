@@ -12,6 +12,7 @@ const (
 	BeginsCapture      // begins to capture a graph
 	EndsCapture
 	Copies      // copies asynchronously
+	WaitsCopies // copies, and returns when a copy to the host is complete
 	WaitsStream // waits for a stream
 	WaitsDevice // waits for all streams
 )
@@ -28,6 +29,8 @@ func CallOf(name string) Call {
 		return Launches
 	case strings.Contains(name, "MemcpyAsync"):
 		return Copies
+	case strings.HasPrefix(name, "hipMemcpyWithStream"), name == "hipMemcpy", name == "cudaMemcpy", strings.HasPrefix(name, "hipMemcpyDtoH"):
+		return WaitsCopies
 	case strings.Contains(name, "StreamSynchronize"), strings.HasPrefix(name, "aclrtSynchronizeStream"):
 		return WaitsStream
 	case strings.Contains(name, "DeviceSynchronize"), strings.HasPrefix(name, "aclrtSynchronizeDevice"):
