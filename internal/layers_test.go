@@ -277,7 +277,7 @@ var arrows = []struct {
 	}},
 	{"internal/tracefile/kineto", []string{
 		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson",
-		"internal/tracefile/read", "internal/tracefile/set", "trace",
+		"internal/tracefile/format", "internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
 	{"internal/tracefile/merge", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/progress",
