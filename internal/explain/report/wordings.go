@@ -126,6 +126,8 @@ var wordings = map[string]string{
 	"next_larger_graphs":     "these {kind} steps replay no CUDA graph, others do: capture graphs for batches of {batch:count} too (SGLang's --cuda-graph-max-bs, in 0.5.23 --cuda-graph-max-bs-decode)",
 	"next_between_graphs":    "{kind} steps already replay CUDA graphs, and the host is late between them: keep the overlap scheduler on (SGLang: no --disable-overlap-schedule; vLLM: --async-scheduling), and look at the work of the host meanwhile (--tables gaps,ops,frames)",
 	"next_prefill":           "give prefill steps more tokens each (SGLang's --chunked-prefill-size, vLLM's --max-num-batched-tokens), or replay them as CUDA graphs too (SGLang 0.5.11: no --disable-piecewise-cuda-graph; 0.5.23: --cuda-graph-backend-prefill)",
+	"next_graphs_tensorrt":   "replay steps as CUDA graphs: cuda_graph_config in TensorRT-LLM's options, with batch_sizes or max_batch_size as large as these, and enable_padding",
+	"next_missing_tensorrt":  "give each rank its own file: all ranks of TensorRT-LLM write to the path in TLLM_TORCH_PROFILE_TRACE, so the last one remains; set the variable per rank, for example in a wrapper of mpirun's command",
 	"next_graphs_any":        "replay repeated work as CUDA graphs: torch.cuda.graph, torch.compile with mode=\"reduce-overhead\"; SGLang without --disable-cuda-graph; vLLM without --enforce-eager",
 	"next_steady":            "record a window of steady work with several steps in it: GPUs that idle here may wait for start-up or other work outside serving",
 	"next_lean":              "record again with little overhead (profile --lean) to see how much of it is the profiler's",
