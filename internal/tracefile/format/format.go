@@ -19,7 +19,7 @@ import (
 // Format is the format of a file. Unknown means that the file has not been looked at.
 type Format uint8
 
-// Formats, in the order in which Of tries them.
+// Formats, in the order of the table.
 const (
 	Unknown    Format = iota
 	NsysReport        // Nsight Systems: .nsys-rep, .qdrep
@@ -31,7 +31,7 @@ const (
 	XPlane            // JAX: XPlane protobuf
 	Perfetto          // Perfetto's protobuf
 	Ascend            // torch_npu: trace_view.json
-	Kineto            // PyTorch's profiler, and any other text: its reader names what it cannot read
+	Kineto            // PyTorch's profiler, and any other text: its reader names unknown producers
 )
 
 // head is the beginning of a file.
@@ -48,9 +48,9 @@ type row struct {
 	format Format
 	name   string // in messages
 	is     func(*head) bool
-	// report means that the file holds processes with their devices, so that it may hold several ranks.
+	// report means that the file has processes and devices, so possibly several ranks.
 	report bool
-	// remedy says what to do about a file that stepscope does not read. "": stepscope reads it.
+	// remedy is the advice for a file that stepscope does not read. "": stepscope reads it.
 	remedy string
 }
 
@@ -86,11 +86,11 @@ func (f Format) String() string {
 	return f.row().name
 }
 
-// Report reports whether the files of the format are reports, which may hold several ranks and are not events as text.
+// Report reports whether the files of the format are reports: not events as text, and possibly of several ranks.
 func (f Format) Report() bool { return f != Unknown && f.row().report }
 
 // Of returns the format of the file at path. The reader of Kineto returns the error of a file that cannot be opened or
-// decompressed. The name counts only for a broken file that shows nothing: nsys says what is wrong with a report.
+// decompressed. The name counts only for a broken file that shows nothing: nsys then reports the error.
 func Of(path string) Format {
 	h := &head{text: beginning(path)}
 	if strings.HasPrefix(h.text, sqlitefile.Magic) {
@@ -184,7 +184,7 @@ func isRocprof(h *head) bool {
 	return ok && strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), `"rocprofiler-sdk-tool"`)
 }
 
-// packet returns the first byte of the first message in a protobuf whose field 1 is a message.
+// packet returns the first byte of the first message in field 1 of a protobuf.
 func packet(text string) (first byte, ok bool) {
 	if !strings.HasPrefix(text, "\n") {
 		return 0, false
@@ -197,7 +197,7 @@ func packet(text string) (first byte, ok bool) {
 	return 0, false
 }
 
-// isXPlane looks for a first plane, which has an id and a name.
+// isXPlane looks for a first plane with an id or a name.
 func isXPlane(h *head) bool {
 	first, ok := packet(h.text)
 	return ok && (first == 0x08 || first == 0x12) && (strings.Contains(h.text, "/device:") || strings.Contains(h.text, "/host:") || strings.Contains(h.text, "Task Environment"))
@@ -215,8 +215,8 @@ func isText(h *head) bool {
 	return strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "[")
 }
 
-// isAscend looks for what only torch_npu and msprof write: times as strings, and the name of a device process. A trace
-// may show neither at its beginning. It is then read as one of PyTorch, whose reader knows both vocabularies.
+// isAscend looks for two signs of torch_npu and msprof: times as strings, and the name of a device process. If neither
+// is at the beginning of a trace, the reader of PyTorch's traces reads it just as well.
 func isAscend(h *head) bool {
 	return strings.Contains(h.text, `"ts": "`) || strings.Contains(h.text, `"Ascend Hardware"`)
 }

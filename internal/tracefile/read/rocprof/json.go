@@ -40,7 +40,7 @@ func ReadJSON(ctx context.Context, r io.Reader) ([]*trace.Trace, error) {
 
 var errNothing = errors.New("it holds neither kernels nor calls: record with rocprofv3 --kernel-trace --hip-trace --rccl-trace --marker-trace")
 
-// file is a process whose names are not resolved yet.
+// file is a process with unresolved names.
 type file struct {
 	*process
 	kinds    []kindNames
@@ -98,7 +98,7 @@ type copyRecord struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// kernelRef and copyRef are operations whose names are not resolved yet.
+// kernelRef and copyRef are operations with unresolved names.
 type kernelRef struct {
 	op
 	kernel int64

@@ -1,4 +1,4 @@
-// Package rocprof reads what rocprofv3 (ROCm's profiler) writes into values of trace.Trace, one for each process and
+// Package rocprof reads recordings of rocprofv3 (ROCm's profiler) into values of trace.Trace, one for each process and
 // GPU: its JSON (--output-format json) and its rocpd databases (--output-format rocpd). Times are nanoseconds of the
 // host's monotonic clock.
 //

@@ -58,7 +58,7 @@ type rocpd struct {
 // track is the place of a row.
 type track struct{ thread, agent, queue, stream int64 }
 
-// event is what a row has in common with its launch.
+// event has the fields that a row shares with its launch.
 type event struct {
 	corr    int64
 	kind    int64  // id of a string
@@ -114,7 +114,7 @@ func (r *rocpd) read() error {
 
 func (r *rocpd) readAgent(row *sqlitefile.Row) {
 	a := &agent{}
-	_ = json.Unmarshal(row.Text(5), a) // what rocprofv3's JSON says of an agent
+	_ = json.Unmarshal(row.Text(5), a) // an agent as in rocprofv3's JSON
 	a.Index, a.Product, a.Name = int32(row.Int(2)), string(row.Text(3)), string(row.Text(4))
 	if a.Type = 0; string(row.Text(1)) == "GPU" {
 		a.Type = gpuType
