@@ -261,7 +261,7 @@ var arrows = []struct {
 	}},
 	{"internal/capture/nsys", []string{
 		"internal/base/atomicfile", "internal/base/metric", "internal/base/pause", "internal/base/progress",
-		"internal/runs", "internal/tracefile/set", "trace",
+		"internal/runs", "internal/tracefile/format", "trace",
 	}},
 	{"internal/capture/torch", []string{
 		"internal/api", "internal/api/client", "internal/api/servers", "internal/api/wire",
@@ -282,7 +282,7 @@ var arrows = []struct {
 	}},
 	{"internal/tracefile/kineto", []string{
 		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson",
-		"internal/tracefile/read", "internal/tracefile/set", "trace",
+		"internal/tracefile/format", "internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
 	{"internal/tracefile/merge", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/progress",
@@ -293,15 +293,23 @@ var arrows = []struct {
 	{"internal/tracefile/pftrace", nil},
 	{"internal/tracefile/read", []string{
 		"internal/base/columns", "internal/base/progress", "internal/base/runsort",
-		"internal/tracefile/chromejson", "internal/tracefile/read/nsysdb", "internal/tracefile/set",
-		"internal/tracefile/sqlitefile", "trace",
+		"internal/tracefile/chromejson", "internal/tracefile/format", "internal/tracefile/read/nsysdb",
+		"internal/tracefile/read/rocprof", "internal/tracefile/set", "trace",
+	}},
+	{"internal/tracefile/read/rocprof", []string{
+		"internal/base/runsort", "internal/tracefile/sqlitefile", "trace",
 	}},
 	{"internal/tracefile/read/nsysdb", []string{
 		"internal/base/parallel", "internal/base/runsort", "internal/tracefile/sqlitefile", "trace",
 	}},
 	{"internal/tracefile/redact", []string{"internal/tracefile/chromejson", "trace"}},
 	{"internal/tracefile/set", []string{
-		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson", "trace",
+		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson",
+		"internal/tracefile/format", "trace",
+	}},
+	{"internal/tracefile/format", []string{
+		"internal/base/atomicfile", "internal/base/columns", "internal/tracefile/chromejson",
+		"internal/tracefile/sqlitefile", "trace",
 	}},
 	{"internal/tracefile/chromejson", []string{"internal/base/atomicfile", "internal/base/inflate"}},
 	{"internal/tracefile/sqlitefile", []string{"internal/base/atomicfile"}},

@@ -12,6 +12,7 @@ const (
 	BeginsCapture      // begins to capture a graph
 	EndsCapture
 	Copies      // copies asynchronously
+	WaitsCopies // copies, and returns when a copy to the host is complete
 	WaitsStream // waits for a stream
 	WaitsDevice // waits for all streams
 )
@@ -28,12 +29,26 @@ func CallOf(name string) Call {
 		return Launches
 	case strings.Contains(name, "MemcpyAsync"):
 		return Copies
+	case strings.HasPrefix(name, "hipMemcpyWithStream"), name == "hipMemcpy", name == "cudaMemcpy", strings.HasPrefix(name, "hipMemcpyDtoH"):
+		return WaitsCopies
 	case strings.Contains(name, "StreamSynchronize"), strings.HasPrefix(name, "aclrtSynchronizeStream"):
 		return WaitsStream
 	case strings.Contains(name, "DeviceSynchronize"), strings.HasPrefix(name, "aclrtSynchronizeDevice"):
 		return WaitsDevice
 	}
 	return OtherCall
+}
+
+// BlitCategory returns the category of a kernel with the given name. ROCm runs some copies and fills as kernels, and
+// before 7.2 it reports all copies as kernels.
+func BlitCategory(name string) Category {
+	switch {
+	case strings.HasPrefix(name, "MEMORY_COPY_") || strings.HasPrefix(name, "__amd_rocclr_copyBuffer"):
+		return Memcpy
+	case strings.HasPrefix(name, "__amd_rocclr_fillBuffer"):
+		return Memset
+	}
+	return Kernel
 }
 
 // Launching collects the launches of one thread that start GPU work. Launches that are captured into a CUDA graph start

@@ -123,8 +123,11 @@ func (w *Waits) Add(kind Call, end int64, op *LastOp) {
 		w.queued = map[int64][]int64{}
 	}
 	w.queued[op.Stream] = append(w.queued[op.Stream], op.End)
-	if kind == Copies && op.ToHost {
+	switch {
+	case kind == Copies && op.ToHost:
 		w.copied = op
+	case kind == WaitsCopies && op.ToHost:
+		w.wait(op.Stream, end)
 	}
 }
 

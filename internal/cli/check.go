@@ -33,7 +33,7 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 	for _, dir := range c.Paths { // paths that are not readable directories are reported below
 		set.Salvage(dir, func(line string) { e.Warn("%s", line) })
 	}
-	missing, text, err := e.text(ctx, c.inputFlags)
+	missing, text, err := e.text(ctx, c.inputFlags, true)
 	if err != nil {
 		return err
 	}

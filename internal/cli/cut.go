@@ -62,7 +62,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	text, err := e.asText(ctx, in.Read, found)
+	text, err := e.asText(ctx, in.Read, found, true)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return usagef("-o %s: zstd output is not supported, give a name that ends in .json.gz, .json or .pftrace", c.Out)
 	}
 	start := time.Now()
-	text, err := e.asText(ctx, in.Read, window)
+	text, err := e.asText(ctx, in.Read, window, false)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if err := perfettoAt(c.UI); err != nil {
 		return err
 	}
-	_, text, err := e.text(ctx, c.inputFlags)
+	_, text, err := e.text(ctx, c.inputFlags, false)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func TestReportsInterrupted(t *testing.T) {
 		return []*trace.Trace{{}}, nil
 	}
 	set := set.Set{Files: []set.File{{Path: "a.nsys-rep"}}}
-	if _, err := e.asText(ctx, read.Options{}, set); !errors.Is(err, context.Canceled) {
+	if _, err := e.asText(ctx, read.Options{}, set, false); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if left := list(t, tmp); len(left) > 0 {

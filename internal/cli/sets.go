@@ -96,24 +96,25 @@ func (s rangeFlags) set(w *window.Input) error {
 }
 
 // text returns the window that the input selects, converted by asText, and the missing ranks.
-func (e *env) text(ctx context.Context, in inputFlags) (missing []string, text *kineto.Set, err error) {
+func (e *env) text(ctx context.Context, in inputFlags, meaning bool) (missing []string, text *kineto.Set, err error) {
 	i, err := in.input()
 	if err != nil {
 		return nil, nil, err
 	}
 	window, missing, err := i.Choose(e.Console)
 	if err == nil {
-		text, err = e.asText(ctx, i.Read, window)
+		text, err = e.asText(ctx, i.Read, window, meaning)
 	}
 	return missing, text, err
 }
 
-// asText converts the reports of Nsight Systems in a window to text. It is for verbs that work on the text of events.
-// The caller closes the result.
-func (e *env) asText(ctx context.Context, opt read.Options, window set.Set) (*kineto.Set, error) {
+// asText converts the reports in a window to text. It is for verbs that work on the text of events. If such a verb also
+// needs the meaning of events, asText converts files with the vocabulary of other producers too. The caller closes the
+// result.
+func (e *env) asText(ctx context.Context, opt read.Options, window set.Set, meaning bool) (*kineto.Set, error) {
 	readFile := e.report
 	if readFile == nil {
 		readFile = func(ctx context.Context, f set.File) ([]*trace.Trace, error) { return read.ReadFile(ctx, f, opt) }
 	}
-	return kineto.FromReports(ctx, e.Console, window, readFile)
+	return kineto.FromReports(ctx, e.Console, window, meaning, readFile)
 }

@@ -90,7 +90,7 @@ func (h *handover) Close() {
 
 // toPerfetto prepares the hand-over of a capture to the Perfetto at an address.
 func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputFlags, ui string, log *slog.Logger) (made http.Handler, remove func(), err error) {
-	_, text, err := e.text(ctx, in)
+	_, text, err := e.text(ctx, in, false)
 	if err != nil {
 		return nil, nil, err
 	}

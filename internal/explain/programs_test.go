@@ -49,6 +49,12 @@ func TestPrograms(t *testing.T) {
 			[]string{"8 decode steps", "\nDecode steps are host-bound", "SGLang without --disable-cuda-graph"}, []string{"torch.cuda.graph"}, "high",
 		},
 		{
+			"TensorRT-LLM", steps(8, func(i int64) string {
+				return fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 0 ctx tokens, 1 gen reqs", i)
+			}),
+			[]string{"8 decode steps", "\nDecode steps are host-bound", "cuda_graph_config"}, []string{"SGLang", "vLLM"}, "high",
+		},
+		{
 			"no repeated steps", steps(1, nil),
 			[]string{"no steps found", "record a window of steady work"}, []string{"torch.cuda.graph", "other step"}, "medium",
 		},

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
-	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -18,7 +18,7 @@ import (
 // report, Exported returns the path of the file itself. Errors do not name the report.
 func Exported(ctx context.Context, path string) (db string, done func(), err error) {
 	done = func() {}
-	if !trace.IsReport(path) {
+	if format.Of(path) != format.NsysReport && !trace.IsReport(path) {
 		return path, done, nil
 	}
 	report, err := os.Stat(path)
@@ -29,7 +29,7 @@ func Exported(ctx context.Context, path string) (db string, done func(), err err
 		return "", done, err
 	}
 	beside := ExportName(path)
-	there := set.Exported(beside)
+	there := format.Of(beside) == format.NsysExport
 	if st, err := os.Stat(beside); there && err == nil && st.ModTime().After(report.ModTime()) {
 		return beside, done, nil
 	}

@@ -304,7 +304,7 @@ func atBest(rep *result.Report, f *result.Finding, brief bool) fact.Fact {
 // one.
 func byGraphs(rep *result.Report, f *result.Finding) bool {
 	graphs := func(todo fact.Fact) bool {
-		return slices.Contains([]string{"next_graphs", "next_graphs_any", "next_larger_graphs"}, todo.Key)
+		return slices.Contains([]string{"next_graphs", "next_graphs_any", "next_graphs_tensorrt", "next_larger_graphs"}, todo.Key)
 	}
 	given := slices.DeleteFunc(slices.Clone(f.Next), func(todo fact.Fact) bool { return todo.Key == "next_lean" })
 	if len(given) > 0 {

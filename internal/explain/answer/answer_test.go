@@ -139,6 +139,11 @@ func TestNext(t *testing.T) {
 	alone.Cause, alone.Evidence = result.CauseWork, []result.Evidence{{Text: fact.Of("input"), Value: 10, Peers: 20}}
 	popular := late("a", "high", 2*ms, ms)
 	popular.Cause, popular.Reason = result.CauseWork, result.Experts
+	missing := func(mode string) *result.Report {
+		r := with(result.Finding{Kind: result.Data, ID: "data-missing", Severity: "medium"})
+		r.Steps[0].Mode = mode
+		return r
+	}
 	cold := result.Finding{Kind: result.ColdStart, Severity: "high", Next: []fact.Fact{fact.Of("warm_triton")}}
 	for _, c := range []struct {
 		name  string
@@ -151,6 +156,8 @@ func TestNext(t *testing.T) {
 		{"no graphs in any step", hosts("decode", 90, 0), []string{"next_graphs"}, "host-bound"},
 		{"graphs already", hosts("decode", 90, 3), []string{"next_between_graphs kind=decode"}, "host-bound"},
 		{"graphs in other steps", beside, []string{"next_larger_graphs kind=decode batch=48"}, "host-bound"},
+		{"ranks of TensorRT-LLM are missing", missing("generation"), []string{"next_missing_tensorrt"}, ""},
+		{"ranks of another server are missing", missing("decode"), nil, ""},
 		{"prefill", hosts("prefill", 90, 0), []string{"next_prefill"}, "host-bound"},
 		{"no launches recorded", hosts("decode", 0, 0), nil, "host-bound"},
 		{"a slower device", with(late("a", "high", 2*ms, ms)), []string{"next_device rank=TP01"}, "late-rank"},

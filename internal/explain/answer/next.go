@@ -21,6 +21,9 @@ func next(rep *result.Report, f *result.Finding) {
 	case todo.Key != "":
 		f.Next = append(f.Next, todo)
 	}
+	if f.ID == "data-missing" && ofTensorRT(rep) {
+		f.Next = append(f.Next, fact.Of("next_missing_tensorrt"))
+	}
 	if f.Kind == result.Straggler && f.Cause == result.CauseWork && (f.Reason != "" || given(f)) && !f.Starved && !f.Still {
 		f.Guide = result.KindOf(result.UnevenAttention).Guide
 	}
@@ -47,7 +50,7 @@ func hostBound(rep *result.Report, f *result.Finding) (todo []fact.Fact) {
 	case rep.CPU.Launch.GraphCalls > 0:
 		todo = append(todo, fact.Of("next_larger_graphs", "kind", rep.Said(kind), "batch", batch))
 	default:
-		todo = append(todo, suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any")))
+		todo = append(todo, toGraphs(rep))
 	}
 	if f.Profilers {
 		todo = append(todo, fact.Of("next_lean"))
@@ -59,7 +62,7 @@ func launchBound(rep *result.Report, _ *result.Finding) []fact.Fact {
 	if rep.Uncut() {
 		return nil
 	}
-	return []fact.Fact{suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any"))}
+	return []fact.Fact{toGraphs(rep)}
 }
 
 func commBound(rep *result.Report, f *result.Finding) []fact.Fact {
@@ -92,6 +95,21 @@ func suits(rep *result.Report, server, program fact.Fact) fact.Fact {
 		return program
 	}
 	return server
+}
+
+// toGraphs returns the advice to replay CUDA graphs, with the flags of the server whose steps these are.
+func toGraphs(rep *result.Report) fact.Fact {
+	if ofTensorRT(rep) {
+		return fact.Of("next_graphs_tensorrt")
+	}
+	return suits(rep, fact.Of("next_graphs"), fact.Of("next_graphs_any"))
+}
+
+// ofTensorRT reports whether the steps are TensorRT-LLM's: no other server's steps have these modes.
+func ofTensorRT(rep *result.Report) bool {
+	return slices.ContainsFunc(rep.Steps, func(s result.Step) bool {
+		return s.Mode == "context" || s.Mode == "generation" || s.Mode == "context+generation"
+	})
 }
 
 // given reports whether a rank was given more requests, more tokens or longer contexts than others.

@@ -107,6 +107,9 @@ func dataFindings(c *capture) (out []result.Finding) {
 				add("low", id("data-devices", r.Label), fact.Of("data-devices", "rank", r.Label, "n", n))
 			}
 		}
+		if n := late(r); mistimed(r) {
+			add("medium", id("data-times", r.Label), fact.Of("data-times", "rank", r.Label, "n", n))
+		}
 		if r.Captured > len(r.Calls) {
 			add("info", id("data-captured", r.Label), fact.Of("data-captured", "rank", r.Label, "n", r.Captured, "of", r.Captured+r.Lost+len(r.Calls)))
 		}
@@ -183,6 +186,23 @@ func dataFindings(c *capture) (out []result.Finding) {
 	}
 	return out
 }
+
+// late returns the number of GPU ops of a rank that end after the synchronisation that waited for them.
+func late(r *match.Rank) (n int64) {
+	for _, note := range r.Notes {
+		if note.Kind == trace.NoteLateOps {
+			n += note.Count
+		}
+	}
+	return n
+}
+
+// mistimedShare is the share of such ops above which the times of all GPU work are in doubt.
+const mistimedShare = 0.01
+
+// mistimed reports whether the times of a rank's GPU work are wrong. Some AMD recordings stamp kernels late, so that work
+// of one step appears in a later one.
+func mistimed(r *match.Rank) bool { return float64(late(r)) > mistimedShare*float64(len(r.Ops)) }
 
 // lostWork reports the launches of a rank without GPU work, with evidence for each kind of steps. Its Steps are the steps
 // that count as not measured.

@@ -137,6 +137,9 @@ func partOf(steps []result.Step, part int, of []int) (all []int64) {
 // little of the excess (ns) does not count. lacking means that ranks are missing, so that waiting for the missing ranks
 // looks like a transfer.
 func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these []int, all *series, excess float64, lacking bool) (grown fact.Fact) {
+	if slices.ContainsFunc(a.Ranks, mistimed) {
+		return fact.Of("wrong_times")
+	}
 	var best fact.Fact
 	most := 0.0
 	larger := func(part fact.Fact, by float64) {

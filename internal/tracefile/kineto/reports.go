@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -27,12 +28,14 @@ type Set struct {
 // ReadFile returns the ranks in a report.
 type ReadFile func(ctx context.Context, f set.File) ([]*trace.Trace, error)
 
-// FromReports writes the Nsight Systems reports in a window as files of PyTorch's profiler, one per rank, into a
-// temporary directory. Files of other formats stay as they are. FromReports prints which reports could not be read. The
-// caller must call Close.
-func FromReports(ctx context.Context, say *progress.Console, window set.Set, readFile ReadFile) (*Set, error) {
+// FromReports writes the reports in a window as files of PyTorch's profiler, one per rank, into a temporary directory.
+// It also writes files with the vocabulary of other producers, if meaning is set: the caller needs the meaning of
+// events, not only their text. The rest stays as it is. FromReports prints which files could not be read. The caller
+// must call Close.
+func FromReports(ctx context.Context, say *progress.Console, window set.Set, meaning bool, readFile ReadFile) (*Set, error) {
 	t := &Set{Set: window, original: window}
-	if !window.Reports() {
+	stays := func(f set.File) bool { return !f.Report() && !(meaning && f.Format == format.Ascend) }
+	if !slices.ContainsFunc(window.Files, func(f set.File) bool { return !stays(f) }) {
 		return t, nil
 	}
 	var err error
@@ -44,7 +47,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, rea
 	t.Files = nil
 	var places read.Places
 	for i, f := range window.Files {
-		if !f.Report() {
+		if stays(f) {
 			t.Files = append(t.Files, f)
 			continue
 		}
@@ -58,7 +61,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, rea
 			say.Lack("%s: %v", f.Path, err)
 			continue
 		}
-		if len(window.Files) > 1 {
+		if len(window.Files) > 1 && f.Report() {
 			places.Take(traces)
 		}
 		for j := range traces {

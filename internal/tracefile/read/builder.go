@@ -173,14 +173,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 			s.Cat = trace.NoCore
 		}
 	case trace.Kernel:
-		// ROCm before 7.2 reports copies as kernels.
-		name := b.t.Strings.Get(s.Name)
-		switch {
-		case strings.HasPrefix(name, "MEMORY_COPY_") || strings.HasPrefix(name, "__amd_rocclr_copyBuffer"):
-			s.Cat = trace.Memcpy
-		case strings.HasPrefix(name, "__amd_rocclr_fillBuffer"):
-			s.Cat = trace.Memset
-		}
+		s.Cat = trace.BlitCategory(b.t.Strings.Get(s.Name))
 		b.gpuOp(e, &s)
 	case trace.Memcpy, trace.Memset:
 		b.gpuOp(e, &s)

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
-	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -113,9 +113,27 @@ func Rank(ctx context.Context, files []set.File, byStage bool, opt Options) (all
 // ReadFile reads one file. If the file is truncated or partly broken, ReadFile returns the readable part, with notes.
 // An error means that no part was readable.
 func ReadFile(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
-	if trace.IsReport(f.Path) || sqlitefile.Is(f.Path) {
-		return readNsys(ctx, f, opt)
+	if f.Format == format.Unknown {
+		f.Format = format.Of(f.Path)
 	}
+	if err := f.Format.Refuse(f.Path); err != nil {
+		return nil, err
+	}
+	return readers[f.Format](ctx, f, opt)
+}
+
+// readers has the reader of each format that is not refused.
+var readers = map[format.Format]func(context.Context, set.File, Options) ([]*trace.Trace, error){
+	format.NsysReport: readNsys,
+	format.NsysExport: readNsys,
+	format.Rocprof:    readRocprof,
+	format.Rocpd:      readRocprof,
+	format.Ascend:     readEvents, // each reader of text knows the vocabularies of all producers
+	format.Kineto:     readEvents,
+}
+
+// readEvents reads a file of events as text.
+func readEvents(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	src, err := chromejson.Open(f.Path)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package read
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,6 +119,44 @@ func TestInvariants(t *testing.T) {
 			if n.Kind == trace.NoteRunsOn {
 				t.Errorf("%s: after the cut %d ops still run on", c.name, n.Count)
 			}
+		}
+	}
+}
+
+// TestLateStamps: a blocking copy to the host waits for the work of its stream. If that work ends later, its times are
+// wrong, as in some recordings of AMD GPUs. The vocabulary is HIP's.
+func TestLateStamps(t *testing.T) {
+	for _, c := range []struct {
+		late int // µs from the copy's end to the kernel's
+		call string
+		want int64
+	}{
+		{-5, "hipMemcpyWithStream", 0}, {5_000, "hipMemcpyWithStream", 8}, {5_000, "hipMemcpy", 8},
+		{50, "hipMemcpyWithStream", 0}, // the clocks agree no better
+		{5_000, "hipMemcpyAsync", 0},   // does not wait
+	} {
+		var events []string
+		for n := range 4 {
+			at, id := 100_000*(n+1), 10*n+1
+			end := at + 1_000 // of the copy
+			event := func(cat, name string, tid, ts, dur, corr int) {
+				events = append(events, fmt.Sprintf(`{"ph": "X", "cat": %q, "name": %q, "pid": 1, "tid": %d, "ts": %d, "dur": %d, "args": {"device": 0, "stream": %[3]d, "correlation": %[6]d}}`,
+					cat, name, tid, ts, dur, corr))
+			}
+			event("cuda_runtime", "hipLaunchKernel", 9, at, 5, id)
+			event("cuda_runtime", c.call, 9, at+10, 990, id+1)
+			event("kernel", "gemm", 3, end+c.late-300, 200, id)
+			event("gpu_memcpy", "Memcpy DtoH (Device -> Host)", 3, end+c.late-20, 20, id+1)
+		}
+		tr := one(t, `{"traceEvents": [`+strings.Join(events, ",")+`]}`)
+		got := int64(0)
+		for _, n := range tr.Notes {
+			if n.Kind == trace.NoteLateOps {
+				got += n.Count
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: %d ops, notes %v", c, got, tr.Notes)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -15,7 +16,7 @@ import (
 // file's name gives the rank.
 func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	path := f.Path
-	if trace.IsReport(path) {
+	if f.Format == format.NsysReport {
 		if opt.Export == nil {
 			return nil, errors.New("an Nsight Systems report: give its SQLite export")
 		}
@@ -28,6 +29,16 @@ func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, err
 	}
 	traces, err := nsysdb.Read(ctx, path, opt.Nsys)
 	opt.Meter.Add(f.Size)
+	return fromReport(f, traces), err
+}
+
+// fromReport completes the ranks of a report.
+func fromReport(f set.File, traces []*trace.Trace) []*trace.Trace {
+	if len(traces) > 1 && traces[0].Source.Rank == trace.NoRank {
+		for i, t := range traces {
+			t.Source.Rank.TP = i
+		}
+	}
 	for _, t := range traces {
 		t.Source.Path, t.Source.Bytes = f.Path, f.Size
 		checkInvariants(t, nil, false) // a process of several ranks has launches for other devices
@@ -39,7 +50,7 @@ func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, err
 			t.Source.Rank = f.Name.Rank
 		}
 	}
-	return traces, err
+	return traces
 }
 
 // Places gives the ranks of several reports different coordinates. It also detects reports of different windows, which

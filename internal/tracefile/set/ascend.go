@@ -35,7 +35,8 @@ var globMeta = regexp.MustCompile(`[\\*?\[]`)
 
 func escapeGlob(dir string) string { return globMeta.ReplaceAllString(dir, `\$0`) }
 
-// ascendName returns the rank of a trace by the files beside it; ok is false for any other file.
+// ascendName returns the rank of a trace by the files beside it; ok is false for any other file. The name has no id: a
+// directory may hold several recordings of a rank, which their times tell apart.
 func ascendName(path string) (name trace.FileName, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil || filepath.Base(path) != ascendFile || filepath.Base(filepath.Dir(path)) != ascendOutput {
@@ -45,7 +46,7 @@ func ascendName(path string) (name trace.FileName, ok bool) {
 	for _, e := range entries {
 		if m := ascendInfo.FindStringSubmatch(e.Name()); m != nil {
 			n, _ := strconv.Atoi(m[1])
-			return trace.FileName{ID: "trace_view", Rank: trace.Rank{TP: n, DP: -1, PP: -1, EP: -1}}, true
+			return trace.FileName{Rank: trace.Rank{TP: n, DP: -1, PP: -1, EP: -1}}, true
 		}
 	}
 	return name, false

@@ -1,53 +1,37 @@
 package set
 
 import (
-	"bytes"
-	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Report reports whether the file is an Nsight Systems report or its export, rather than a trace.
-func (f *File) Report() bool { return trace.ReportSuffix(f.Path) != "" }
-
-// Exported reports whether a file is an Nsight Systems report or a database that nsys exported from one, rather than
-// one written by trace export. A database of nsys has the table StringIds, whose name occurs in the schema at the
-// beginning of the file.
-func Exported(path string) bool {
-	if !strings.HasSuffix(path, ".sqlite") {
-		return true
-	}
-	f, err := atomicfile.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	const schema = 256 << 10 // number of bytes at the start of the file that contain the schema
-	head, err := io.ReadAll(io.LimitReader(f, schema))
-	return err == nil && bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && bytes.Contains(head, []byte("StringIds"))
+// Report reports whether the file is a report, such as one of Nsight Systems or rocprofv3, rather than events as text.
+func (f *File) Report() bool {
+	return f.Format.Report() || f.Format == format.Unknown && trace.ReportSuffix(f.Path) != ""
 }
 
-// oneOfEach drops one file of each pair of a report and an export with the same name. It keeps the export unless the
-// report is newer: an older export may have been made from a different report.
-func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
+// twins drops one file of each pair of reports with the same name that hold the same recording. Of a report of Nsight
+// Systems and its export it keeps the export unless the report is newer: an older export may have been made from a
+// different report. Of the files of rocprofv3 it keeps the database.
+func twins(found []dated) (kept []dated, notes []trace.Note) {
 	at := map[string]int{} // path of a report without extension -> index in found
 	for i, f := range found {
-		if trace.IsReport(f.Path) {
-			at[strings.TrimSuffix(f.Path, filepath.Ext(f.Path))] = i
+		if f.Format == format.NsysReport || f.Format == format.Rocprof {
+			at[stem(f.Path)] = i
 		}
 	}
 	out := map[int]bool{}
 	for i, f := range found {
-		stem, ok := strings.CutSuffix(f.Path, ".sqlite")
-		report, both := at[stem]
-		if !ok || !both {
+		report, both := at[stem(f.Path)]
+		if !both || f.Format != format.NsysExport && f.Format != format.Rocpd {
 			continue
 		}
 		left, kept, why := report, i, trace.NoteExportRead
-		if f.mod < found[report].mod {
+		if f.Format == format.NsysExport && f.mod < found[report].mod {
 			left, kept, why = i, report, trace.NoteReportRead
 		}
 		out[left] = true
@@ -59,6 +43,24 @@ func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
 		}
 	}
 	return kept, notes
+}
+
+// stem returns the path of a report without its extension.
+func stem(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
+
+// rocprofName matches the files of rocprofv3's processes: PID_results.json, PID_results.db.
+var rocprofName = regexp.MustCompile(`^\d+_results\.(json|db)$`)
+
+// processes joins the files that rocprofv3 wrote to one directory, one for each process, into one window.
+func processes(found []dated) {
+	for i := range found {
+		if f := &found[i]; f.Report() && rocprofName.MatchString(filepath.Base(f.Path)) {
+			f.Name.ID = "rocprofv3"
+			if dir, err := filepath.Abs(filepath.Dir(f.Path)); err == nil {
+				f.Name.ID = filepath.Base(dir)
+			}
+		}
+	}
 }
 
 // together joins the reports given by name into one window, in which each report is a rank or a node. The id of the

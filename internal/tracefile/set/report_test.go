@@ -78,14 +78,34 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Other databases beside traces are ignored; one given by name is read.
+// Other databases beside traces are ignored. One given by name is a set, so that its reader can say what it is.
 func TestOtherDatabases(t *testing.T) {
 	d := dir(t, "7-TP-0.trace.json", "index.sqlite")
 	sets, err := Find([]string{d})
 	if err != nil || brief(sets) != "7: 7-TP-0.trace.json" {
 		t.Errorf("%s, %v", brief(sets), err)
 	}
-	if sets, err = Find([]string{filepath.Join(d, "index.sqlite")}); err != nil || !sets[0].Files[0].Report() {
+	if sets, err = Find([]string{filepath.Join(d, "index.sqlite")}); err != nil || brief(sets) != "index: index.sqlite" {
+		t.Errorf("%s, %v", brief(sets), err)
+	}
+}
+
+// The files of rocprofv3 in one directory are the processes of one window. Of a process with two files one is read.
+func TestProcesses(t *testing.T) {
+	d := filepath.Join(t.TempDir(), "node1")
+	if err := os.Mkdir(d, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"100_results.json": `{"rocprofiler-sdk-tool": []}`, "101_results.json": `{"rocprofiler-sdk-tool": []}`,
+		"101_results.db": "SQLite format 3\x00 CREATE TABLE rocpd_kernel_dispatch_0001", "other.db": "SQLite format 3\x00", "truth.json": "{}",
+	} {
+		if err := os.WriteFile(filepath.Join(d, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sets, err := Find([]string{d})
+	if err != nil || brief(sets) != "node1: 100_results.json 101_results.db" {
 		t.Errorf("%s, %v", brief(sets), err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
+	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -24,6 +25,8 @@ type File struct {
 	Name  trace.FileName
 	Named bool // whether the file's name gives the rank
 	Size  int64
+	// Format is the format of the contents. Unknown: not looked at yet.
+	Format format.Format
 }
 
 // Set is the files of one profiling window, in rank order. Each stage of a rank has a separate file.
@@ -38,8 +41,7 @@ type Set struct {
 var ErrNone = errors.New("no trace files found")
 
 // Find returns the sets in the given files and directories, newest window first. It searches no subdirectories but
-// those of torch_npu. A
-// file given by path is accepted regardless of its name. In a directory Find omits merged files, which duplicate the
+// those of torch_npu. A file given by path is accepted regardless of its name. In a directory Find omits merged files, which duplicate the
 // files of the ranks, and CUDA graph captures, which do not belong to a window. It adds a note about each omitted file.
 // If both a report and its export exist, Find takes the newer of the two files.
 func Find(paths []string) ([]Set, error) {
@@ -81,12 +83,13 @@ func Find(paths []string) ([]Set, error) {
 		found = append(found, inDir...)
 		notes = append(notes, left...)
 	}
-	found, left := oneOfEach(found)
+	found, left := twins(found)
 	notes = append(notes, left...)
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz, .json.zst, .nsys-rep, .qdrep or .sqlite)",
+		return nil, fmt.Errorf("%s: %w (looked for names that end in .json, .json.gz, .json.zst, .nsys-rep, .qdrep, .sqlite or .db)",
 			strings.Join(paths, ", "), ErrNone)
 	}
+	processes(found)
 	together(found)
 	return windows(found, notes), nil
 }
@@ -103,7 +106,8 @@ func newDated(path string, st fs.FileInfo) dated {
 	if own, is := ascendName(path); is {
 		name, ok = own, true
 	}
-	return dated{File: File{Path: path, Name: name, Named: ok, Size: st.Size()}, mod: st.ModTime().UnixNano()}
+	f := File{Path: path, Name: name, Named: ok, Size: st.Size(), Format: format.Of(path)}
+	return dated{File: f, mod: st.ModTime().UnixNano()}
 }
 
 func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
@@ -117,8 +121,8 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	}
 	for _, e := range entries {
 		base := e.Name()
-		report := trace.ReportSuffix(base) != ""
-		if e.IsDir() || trace.TraceSuffix(base) == "" && !report {
+		database := strings.HasSuffix(base, ".sqlite") || strings.HasSuffix(base, ".db")
+		if e.IsDir() || trace.TraceSuffix(base) == "" && !trace.IsReport(base) && !database {
 			continue
 		}
 		path := filepath.Join(dir, base)
@@ -133,9 +137,9 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 			leave(path, trace.NoteMergedFile)
 		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
 			leave(path, trace.NoteGraphCapture)
-		case report && !Exported(path):
+		case database && !d.Report():
 			// A directory of traces may also contain other databases.
-		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
+		case !d.Report() && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
 			plain = append(plain, d)
 		default:
 			found = append(found, d)
@@ -143,7 +147,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	}
 	for _, d := range plain {
 		switch {
-		case !isTrace(d.Path): // other JSON files in the directory, such as truth.json or manifest.json
+		case !d.Report() && !isTrace(d.Path): // other JSON files in the directory, such as truth.json or manifest.json
 		case len(found) > 0 && found[0].Named:
 			leave(d.Path, trace.NotePlainName)
 		default:

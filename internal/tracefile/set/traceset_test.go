@@ -225,15 +225,47 @@ func TestContentDecides(t *testing.T) {
 	}
 }
 
-// TestFindAscend: the directories of torch_npu's ranks form one window, wherever the path points.
+// TestFindAscend: the directories of torch_npu's ranks form one window, wherever the path points. A second recording of
+// the ranks in the same directory is a window of its own.
 func TestFindAscend(t *testing.T) {
 	home := t.TempDir()
-	for rank, worker := range []string{"host_1_20260101_ascend_pt", "host_2_20260101_ascend_pt"} {
+	ascendRanks(t, home, 1700000000, "host_1_20260101_ascend_pt", "host_2_20260101_ascend_pt")
+	for path, want := range map[string]string{
+		home: "TP02 TP03", filepath.Join(home, "host_1_20260101_ascend_pt"): "TP03",
+		filepath.Join(home, "host_2_20260101_ascend_pt", "ASCEND_PROFILER_OUTPUT"): "TP02",
+	} {
+		sets, err := Find([]string{path})
+		if err != nil || len(sets) != 1 || sets[0].ID != "1700000000" {
+			t.Fatalf("%s: %d sets, %v", path, len(sets), err)
+		}
+		if got := ranksOf(sets[0]); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	ascendRanks(t, home, 1700000060, "host_1_20260102_ascend_pt", "host_2_20260102_ascend_pt")
+	sets, err := Find([]string{home})
+	if err != nil || len(sets) != 2 || sets[0].ID != "1700000060" || ranksOf(sets[0]) != "TP02 TP03" || ranksOf(sets[1]) != "TP02 TP03" {
+		t.Errorf("two recordings: %s, %v", brief(sets), err)
+	}
+}
+
+func ranksOf(s Set) string {
+	var got []string
+	for _, f := range s.Files {
+		got = append(got, f.Name.Rank.String())
+	}
+	return strings.Join(got, " ")
+}
+
+// ascendRanks writes the directories of two ranks, 3 and 2, which record at the time at, in s.
+func ascendRanks(t *testing.T, home string, at int, workers ...string) {
+	t.Helper()
+	for rank, worker := range workers {
 		dir := filepath.Join(home, worker, "ASCEND_PROFILER_OUTPUT")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintf(`[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":%d,"ts":1,"dur":1}]`, rank)
+		text := fmt.Sprintf(`[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":%d,"ts":"%d000000.5","dur":1}]`, rank, at)
 		for _, f := range []struct{ path, text string }{
 			{filepath.Join(dir, "trace_view.json"), text}, {filepath.Join(dir, "communication.json"), "{}"},
 			{filepath.Join(home, worker, fmt.Sprintf("profiler_info_%d.json", 3-rank)), "{}"},
@@ -241,22 +273,6 @@ func TestFindAscend(t *testing.T) {
 			if err := os.WriteFile(f.path, []byte(f.text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}
-	}
-	for path, want := range map[string]string{
-		home: "TP02 TP03", filepath.Join(home, "host_1_20260101_ascend_pt"): "TP03",
-		filepath.Join(home, "host_2_20260101_ascend_pt", "ASCEND_PROFILER_OUTPUT"): "TP02",
-	} {
-		sets, err := Find([]string{path})
-		if err != nil || len(sets) != 1 {
-			t.Fatalf("%s: %d sets, %v", path, len(sets), err)
-		}
-		var got []string
-		for _, f := range sets[0].Files {
-			got = append(got, f.Name.Rank.String())
-		}
-		if text := strings.Join(got, " "); text != want {
-			t.Errorf("%s: %s, want %s", path, text, want)
 		}
 	}
 }

@@ -20,18 +20,6 @@ import (
 // Magic is the start of every database file.
 const Magic = "SQLite format 3\x00"
 
-// Is reports whether the first bytes of the file at path are those of a SQLite database.
-func Is(path string) bool {
-	f, err := atomicfile.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var head [len(Magic)]byte
-	_, err = io.ReadFull(f, head[:])
-	return err == nil && string(head[:]) == Magic
-}
-
 // File is an open database. Its tables may be scanned concurrently.
 type File struct {
 	Path   string
@@ -133,6 +121,17 @@ func (f *File) schema() error {
 
 // Table returns a table by its case-insensitive name, or nil if there is none.
 func (f *File) Table(name string) *Table { return f.tables[strings.ToLower(name)] }
+
+// Tables returns the names of all tables but those of SQLite itself, sorted.
+func (f *File) Tables() (names []string) {
+	for _, t := range f.tables {
+		if !strings.HasPrefix(t.Name, "sqlite_") {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 func (t *Table) index(column string) int {
 	return slices.IndexFunc(t.Columns, func(c string) bool { return strings.EqualFold(c, column) })

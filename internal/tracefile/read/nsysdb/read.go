@@ -10,7 +10,6 @@ package nsysdb
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -47,9 +46,6 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 	return r.finish(), nil
 }
 
-// errNotNsys is the error for a SQLite database that is not an nsys export.
-var errNotNsys = errors.New("a SQLite database, but not an Nsight Systems export: it has none of the tables (create one with: nsys export --type=sqlite REPORT.nsys-rep)")
-
 // reader is the state of reading one export.
 type reader struct {
 	ctx      context.Context
@@ -68,13 +64,6 @@ type reader struct {
 }
 
 func (r *reader) read(maxSpans int64) error {
-	known := false
-	for _, name := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA", "StringIds", tableKernel, tableRuntime, tableNVTX} {
-		known = known || r.db.Table(name) != nil
-	}
-	if !known {
-		return errNotNsys
-	}
 	if err := r.readMeta(); err != nil {
 		return err
 	}

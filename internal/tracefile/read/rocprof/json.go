@@ -1,0 +1,333 @@
+package rocprof
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// ReadJSON returns the ranks in a JSON file of rocprofv3. Records are decoded one at a time, so memory depends on the
+// number of records, not on the size of the text.
+func ReadJSON(ctx context.Context, r io.Reader) ([]*trace.Trace, error) {
+	d := &decoder{ctx: ctx, Decoder: json.NewDecoder(r)}
+	var all []*trace.Trace
+	err := d.object(func(string) error {
+		return d.array(func() error {
+			f := &file{process: newProcess(), names: map[int64]string{}, messages: map[int64]string{}}
+			if err := d.object(func(key string) error { return f.member(d, key) }); err != nil {
+				return err
+			}
+			all = append(all, f.resolve()...)
+			return nil
+		})
+	})
+	if err == nil && len(all) == 0 {
+		err = errNothing
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("cut off at byte %d of its text: record again", d.InputOffset())
+	}
+	return all, err
+}
+
+var errNothing = errors.New("it holds neither kernels nor calls: record with rocprofv3 --kernel-trace --hip-trace --rccl-trace --marker-trace")
+
+// file is a process with unresolved names.
+type file struct {
+	*process
+	kinds    []kindNames
+	names    map[int64]string // of kernels
+	messages map[int64]string // of markers, by correlation id
+	kernels  []kernelRef
+	copies   []copyRef
+	records  []record
+}
+
+type kindNames struct {
+	Kind       string   `json:"kind"`
+	Operations []string `json:"operations"`
+}
+
+type handle struct {
+	Handle int64 `json:"handle"`
+}
+
+type size struct {
+	X int32 `json:"x"`
+	Y int32 `json:"y"`
+	Z int32 `json:"z"`
+}
+
+// record has the members that all records share.
+type record struct {
+	Kind      int   `json:"kind"`
+	Operation int   `json:"operation"`
+	Thread    int64 `json:"thread_id"`
+	Corr      struct {
+		Internal int64 `json:"internal"`
+	} `json:"correlation_id"`
+	Start int64 `json:"start_timestamp"`
+	End   int64 `json:"end_timestamp"`
+}
+
+type kernelRecord struct {
+	record
+	Info struct {
+		Agent  handle `json:"agent_id"`
+		Queue  handle `json:"queue_id"`
+		Kernel int64  `json:"kernel_id"`
+		Group  size   `json:"workgroup_size"`
+		Grid   size   `json:"grid_size"`
+	} `json:"dispatch_info"`
+	Stream handle `json:"stream_id"`
+}
+
+type copyRecord struct {
+	record
+	To     handle `json:"dst_agent_id"`
+	From   handle `json:"src_agent_id"`
+	Stream handle `json:"stream_id"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// kernelRef and copyRef are operations with unresolved names.
+type kernelRef struct {
+	op
+	kernel int64
+}
+
+type copyRef struct {
+	op
+	kind, operation int
+	from            int64
+}
+
+// member reads a member of a process.
+func (f *file) member(d *decoder, key string) error {
+	switch key {
+	case "metadata":
+		var m struct {
+			PID  int64 `json:"pid"`
+			Node struct {
+				Host string `json:"hostname"`
+			} `json:"node"`
+		}
+		err := d.Decode(&m)
+		f.pid, f.host = m.PID, m.Node.Host
+		return err
+	case "agents":
+		return d.array(func() error {
+			a := &agent{}
+			err := d.Decode(a)
+			f.agents[a.ID.Handle] = a
+			return err
+		})
+	case "strings":
+		return f.strings(d)
+	case "kernel_symbols":
+		return d.array(func() error {
+			var s struct {
+				ID        int64  `json:"kernel_id"`
+				Name      string `json:"kernel_name"`
+				Formatted string `json:"formatted_kernel_name"`
+			}
+			err := d.Decode(&s)
+			f.names[s.ID] = kernelName(s.Formatted, s.Name)
+			return err
+		})
+	case "buffer_records":
+		return d.object(func(key string) error { return f.buffer(d, key) })
+	}
+	return d.skip()
+}
+
+// kernelName returns the readable name, or else the symbol.
+func kernelName(formatted, symbol string) string {
+	if formatted != "" {
+		return formatted
+	}
+	return strings.TrimSuffix(symbol, ".kd")
+}
+
+func (f *file) strings(d *decoder) error {
+	return d.object(func(key string) error {
+		switch key {
+		case "buffer_records":
+			return d.Decode(&f.kinds)
+		case "marker_api":
+			return d.array(func() error {
+				var m struct {
+					Key   int64  `json:"key"`
+					Value string `json:"value"`
+				}
+				err := d.Decode(&m)
+				f.messages[m.Key] = m.Value
+				return err
+			})
+		}
+		return d.skip()
+	})
+}
+
+func (f *file) buffer(d *decoder, key string) error {
+	switch key {
+	case "kernel_dispatch":
+		return d.array(func() error {
+			var k kernelRecord
+			err := d.Decode(&k)
+			in := &k.Info
+			f.kernels = append(f.kernels, kernelRef{op{
+				start: k.Start, end: k.End, agent: in.Agent.Handle, queue: in.Queue.Handle, stream: k.Stream.Handle,
+				thread: k.Thread, corr: k.Corr.Internal, cat: trace.Kernel,
+				grid: blocks(in.Grid, in.Group), block: [3]int32{in.Group.X, in.Group.Y, in.Group.Z},
+			}, in.Kernel})
+			return err
+		})
+	case "memory_copy":
+		return d.array(func() error {
+			var c copyRecord
+			err := d.Decode(&c)
+			f.copies = append(f.copies, copyRef{op{
+				start: c.Start, end: c.End, agent: c.To.Handle, stream: c.Stream.Handle, thread: c.Thread, corr: c.Corr.Internal,
+				cat: trace.Memcpy, bytes: c.Bytes,
+			}, c.Kind, c.Operation, c.From.Handle})
+			return err
+		})
+	case "hip_api", "hsa_api", "marker_api", "rccl_api":
+		return d.array(func() error {
+			var r record
+			err := d.Decode(&r)
+			f.records = append(f.records, r)
+			return err
+		})
+	}
+	return d.skip()
+}
+
+// blocks returns the number of workgroups; rocprofv3 gives the number of work items.
+func blocks(items, group size) [3]int32 {
+	return [3]int32{items.X / max(group.X, 1), items.Y / max(group.Y, 1), items.Z / max(group.Z, 1)}
+}
+
+// named returns the names of a kind and of one of its operations.
+func (f *file) named(kind, operation int) (of, name string) {
+	if kind < 0 || kind >= len(f.kinds) {
+		return "", ""
+	}
+	k := &f.kinds[kind]
+	if operation >= 0 && operation < len(k.Operations) {
+		name = k.Operations[operation]
+	}
+	return k.Kind, name
+}
+
+// resolve names the records and returns the ranks of the process. The tables of names may follow the records.
+func (f *file) resolve() []*trace.Trace {
+	for i := range f.kernels {
+		k := &f.kernels[i]
+		k.name = f.names[k.kernel]
+		k.cat = trace.BlitCategory(k.name)
+		f.addOp(k.op)
+	}
+	for i := range f.copies {
+		c := &f.copies[i]
+		_, name := f.named(c.kind, c.operation)
+		c.op.name = copyName(name)
+		c.agent = f.gpuOf(c.agent, c.from)
+		f.addOp(c.op)
+	}
+	for _, r := range f.records {
+		kind, name := f.named(r.Kind, r.Operation)
+		f.api(kind, f.messages[r.Corr.Internal], call{start: r.Start, end: r.End, thread: r.Thread, corr: r.Corr.Internal, name: name})
+	}
+	return f.ranks()
+}
+
+// gpuOf returns the GPU of a copy: its destination or, if that is a CPU, its source.
+func (p *process) gpuOf(to, from int64) int64 {
+	if a := p.agents[to]; a != nil && a.Type == gpuType {
+		return to
+	}
+	return from
+}
+
+// decoder reads JSON piece by piece.
+type decoder struct {
+	*json.Decoder
+	ctx context.Context
+	n   int
+}
+
+func (d *decoder) delim(want json.Delim) error {
+	t, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if t != want {
+		return fmt.Errorf("%v at byte %d of the text, where %v is expected", t, d.InputOffset(), want)
+	}
+	return nil
+}
+
+// object calls member for each member of an object; member reads its value.
+func (d *decoder) object(member func(key string) error) error {
+	if err := d.delim('{'); err != nil {
+		return err
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := t.(string)
+		if err := member(key); err != nil {
+			return err
+		}
+	}
+	return d.delim('}')
+}
+
+// array calls element for each element of an array; element reads it.
+func (d *decoder) array(element func() error) error {
+	if err := d.delim('['); err != nil {
+		return err
+	}
+	for d.More() {
+		if d.n++; d.n&0xfff == 0 {
+			if err := d.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	return d.delim(']')
+}
+
+// skip reads over a value without holding it.
+func (d *decoder) skip() error {
+	for depth := 0; ; {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
