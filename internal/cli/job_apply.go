@@ -161,16 +161,17 @@ const (
 // read returns the jobs of the file.
 func (c *jobApplyCmd) read(e *env, cluster *spec.Cluster) ([]spec.Variant, error) {
 	var text []byte
+	var selected string
 	var err error
 	if c.File == "-" {
 		text, err = io.ReadAll(io.LimitReader(e.stdin, yamltree.MostBytes+1))
 	} else {
-		text, err = readYAML(c.File)
+		text, selected, err = readJob(c.File)
 	}
 	if err != nil {
 		return nil, err
 	}
-	check, variants, err := checkText(c.File, text, cluster.Resolve)
+	check, variants, err := checkText(c.File, text, selected, cluster.Resolve)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type File struct {
 
 // Load parses a job file and returns all its jobs: one for each combination of the values of a sweep, for each variant
 // of a file with the section base. selected names variants as srtctl does, such as override_x or zip_override_x[2];
-// "" selects all. The returned error is of type Problems.
+// "" selects all. The returned error is of type Problems; with an error, the file has only notes about the forms of values.
 func Load(name string, data []byte, selected string) (*File, error) {
 	docs, problems := split(name, data, selected)
 	f := &File{}
@@ -72,7 +72,8 @@ func Load(name string, data []byte, selected string) (*File, error) {
 		}
 	}
 	if err := append(problems, all...).err(); err != nil {
-		return nil, err
+		f.Notes = slices.DeleteFunc(f.Notes, func(n Note) bool { return n.Class != "" || !(f.Dialect == DialectM || f.Dialect == DialectH) })
+		return &File{Notes: unique(f.Notes)}, err
 	}
 	f.Notes = unique(f.Notes)
 	return f, nil
@@ -167,7 +168,7 @@ func (d *document) template() (*Job, []Note, Problems) {
 // job reads a job from a YAML tree. params are the parameters to which placeholders may refer.
 func (d *document) job(dialect Dialect, tree *yamltree.Node, params []Parameter) (*Job, []Note, Problems) {
 	r := newReader(d.file, dialect, newJob(dialect), jobKeys)
-	r.params, r.backend = params, SGLang
+	r.params, r.backend, r.filled = params, SGLang, len(d.params) > len(params)
 	if e := entry(tree, "backend"); e != nil {
 		if e := entry(e.Value, "type"); e != nil && e.Value.Kind == yamltree.Text && dialect != DialectP && e.Value.Source != StepScope {
 			r.backend = e.Value.Source

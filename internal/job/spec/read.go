@@ -22,6 +22,7 @@ type reader[T any] struct {
 	texts     map[string]string // strings and numbers as written in the file
 	quoted    map[string]bool   // strings that are quoted in the file
 	backend   string            // value of backend.type
+	filled    bool              // the values of a sweep's parameters are filled in
 	ignored   []string          // ignored keys of the file; of an ignored section only the section
 	params    []Parameter       // parameters of the sweep, if there is one
 	problems  Problems

@@ -41,7 +41,7 @@ func (r jobRules) checkToday() {
 // quotes notes a time limit that Python's YAML parser reads as a number of seconds.
 func (r jobRules) quotes() {
 	if r.texts["slurm.time_limit"] != "" && !r.quoted["slurm.time_limit"] && sexagesimal.MatchString(r.j.Slurm.TimeLimit) {
-		r.warn("slurm.time_limit", "slurm.time_limit: quote it, srtctl reads %s without quotes as a number", r.j.Slurm.TimeLimit)
+		r.remark("slurm.time_limit", "slurm.time_limit: quote it, srtctl reads %s without quotes as a number", r.j.Slurm.TimeLimit)
 	}
 }
 

@@ -7,12 +7,9 @@ import (
 	"strings"
 )
 
-// Schema returns a JSON schema (draft 2020-12) of job files for editors: keys, types, defaults and allowed values. The
+// SchemaOf returns a JSON schema (draft 2020-12) of job files of a dialect for editors: keys, types, defaults and allowed values. The
 // schema is generated from the table that the parser uses. It accepts everything that Parse accepts, such as numbers in
 // quotes. The schema does not contain rules that involve several keys; only Parse checks these.
-func Schema() []byte { return SchemaOf(DialectP) }
-
-// SchemaOf returns the schema of files of a dialect.
 func SchemaOf(d Dialect) []byte {
 	top := mapSchema(d, jobKeys)
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"

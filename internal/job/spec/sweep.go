@@ -149,7 +149,7 @@ func (d *document) expand(before int, wrong bool) ([]Variant, []Note, Problems) 
 	dialect := d.dialect
 	j, notes, problems := d.template()
 	if wrong || len(problems) > 0 {
-		return nil, nil, problems
+		return nil, notes, problems
 	}
 	if len(d.params) == 0 {
 		v := d.variant(before, j, notes, nil)

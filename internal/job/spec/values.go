@@ -130,8 +130,8 @@ func (r *reader[T]) literal(n *yamltree.Node) bool {
 
 // wantsText adds a note if srtctl refuses a scalar because it is not a text.
 func (r *reader[T]) wantsText(path string, n *yamltree.Node) {
-	if r.today() && n.Kind != yamltree.Text {
-		r.warn(path, "%s: srtctl wants a text here, write %q", path, n.Source)
+	if r.today() && n.Kind != yamltree.Text && !r.filled {
+		r.remark(path, "%s: srtctl wants a text here, write %q", path, n.Source)
 	}
 }
 
@@ -208,8 +208,8 @@ func (r *reader[T]) numbers(path string, to *[]int, n *yamltree.Node) {
 	switch n.Kind {
 	case yamltree.List:
 	case yamltree.Text, yamltree.Int:
-		if n.Kind == yamltree.Int && r.today() && len(r.params) == 0 {
-			r.warn(path, "%s: srtctl wants a list or a text here, write %q", path, n.Source)
+		if n.Kind == yamltree.Int && r.today() && !r.filled {
+			r.remark(path, "%s: srtctl wants a list or a text here, write %q", path, n.Source)
 		}
 		for part := range strings.SplitSeq(n.Source, "x") {
 			items = append(items, &yamltree.Node{Line: n.Line, Column: n.Column, Kind: yamltree.Text, Source: part})
