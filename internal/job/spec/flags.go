@@ -1,9 +1,8 @@
 package spec
 
 import (
-	"maps"
+	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,17 +47,15 @@ func word(v any) string {
 	case nil:
 		return "None"
 	case map[string]any:
-		var items []string
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			items = append(items, quoted(k)+": "+quoted(v[k]))
+		if text, err := json.Marshal(v); err == nil { // srtctl writes Python syntax here, which servers refuse
+			return string(text)
 		}
-		return "{" + strings.Join(items, ", ") + "}"
+		return ""
 	case []any:
-		items := make([]string, len(v))
-		for i := range v {
-			items[i] = quoted(v[i])
+		if text, err := json.Marshal(v); err == nil {
+			return string(text)
 		}
-		return "[" + strings.Join(items, ", ") + "]"
+		return ""
 	case float64:
 		if size := math.Abs(v); size != 0 && size < 1e-4 || size >= 1e16 {
 			return strings.ToLower(strconv.FormatFloat(v, 'e', -1, 64))
@@ -70,14 +67,6 @@ func word(v any) string {
 		return text
 	}
 	return v.(string)
-}
-
-// quoted formats a value inside a list or a map in Python syntax.
-func quoted(v any) string {
-	if s, ok := v.(string); ok {
-		return "'" + s + "'"
-	}
-	return word(v)
 }
 
 // Names of the flags for the tensor-parallel, pipeline-parallel and data-parallel sizes.

@@ -175,6 +175,7 @@ func (d *document) job(dialect Dialect, tree *yamltree.Node, params []Parameter)
 		}
 	}
 	r.read(tree)
+	r.into.origin = r.origin // the rules use it
 	if tree.Kind == yamltree.Map {
 		jobRules{r, r.into}.check()
 	}
@@ -184,6 +185,5 @@ func (d *document) job(dialect Dialect, tree *yamltree.Node, params []Parameter)
 		n.Key, n.Class = "", ignored
 	}
 	InOrder(r.notes)
-	r.into.origin = r.origin
 	return r.into, slices.Clip(r.notes), r.problems
 }

@@ -30,11 +30,29 @@ func (r jobRules) checkToday() {
 	r.loads()
 	r.frontend(roles)
 	r.cannot(roles)
+	j.Load(0)
 	if roles != nil && j.Resources.GPUsPerNode > memory.MostRanks/max(1, j.totalNodes()) {
 		r.problem("resources.gpus_per_node", "%d nodes × %d GPUs/node; a job has at most %d GPUs", j.totalNodes(), j.Resources.GPUsPerNode, memory.MostRanks)
 	}
 	if j.Backend.GPUType == "" {
 		j.Backend.GPUType = j.Resources.GPUType + "-" + j.Model.Precision
+	}
+}
+
+// Load gives the phases of a job of the dialect H the load of its benchmark. concurrency is one of the benchmark's
+// concurrencies; 0: the first one.
+func (j *Job) Load(concurrency int) {
+	b := &j.Benchmark
+	if j.dialect != DialectH {
+		return
+	}
+	if len(b.Concurrencies) > 0 && concurrency == 0 {
+		concurrency = b.Concurrencies[0]
+	}
+	for _, role := range j.Roles() {
+		if p := j.phase(role); p != nil {
+			p.ISL, p.OSL, p.Concurrency = b.ISL, b.OSL, concurrency
+		}
 	}
 }
 
