@@ -17,6 +17,8 @@ type jobCmd struct {
 	Logs     jobLogsCmd     `cmd:"" help:"Print the log of a job, a worker or a load."`
 	Cancel   jobCancelCmd   `cmd:"" help:"Cancel a job."`
 	Sweep    jobSweepCmd    `cmd:"" help:"Compare the jobs of a sweep."`
+	Explain  jobExplainCmd  `cmd:"" help:"Say in ten lines what a job file would do."`
+	New      jobNewCmd      `cmd:"" help:"Write a job file from the command lines of servers."`
 	Validate jobValidateCmd `cmd:"" help:"Report all problems of job files, by line."`
 	Schema   jobSchemaCmd   `cmd:"" help:"Print a JSON schema of job files, for editors."`
 

@@ -97,7 +97,7 @@ func shown(c Command) string {
 		}
 		return m[1] + "${NODE}" + m[2]
 	})
-	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'$HOST_IP_MACHINE:8300'", "$HOST_IP_MACHINE:8300", "'$HOST_IP_MACHINE'", "$HOST_IP_MACHINE",).Replace(text)
+	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'$HOST_IP_MACHINE:8300'", "$HOST_IP_MACHINE:8300", "'$HOST_IP_MACHINE'", "$HOST_IP_MACHINE").Replace(text)
 }
 
 // srun prints the srun command for a task that runs as a step.

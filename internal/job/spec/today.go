@@ -192,3 +192,6 @@ func entry(n *yamltree.Node, name string) *yamltree.Entry {
 	}
 	return nil
 }
+
+// Since returns the date of the first version of srtctl that has the dialect.
+func (d Dialect) Since() string { return dates[d] }
