@@ -44,8 +44,8 @@ func TestFrom(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"trtllm-serve m": "starts no server that job files know",
-		"vllm serve --tensor-parallel-size 2":                                             "names no model",
+		"trtllm-serve m":                      "starts no server that job files know",
+		"vllm serve --tensor-parallel-size 2": "names no model",
 		"python -m sglang.launch_server --model-path a/b --disaggregation-mode prefill": "starts a prefill worker: give the command line of the other role",
 	} {
 		if _, err := job.From([][]string{strings.Fields(line)}, &job.Draft{GPUsPerNode: 8}); err == nil || !strings.Contains(err.Error(), want) {

@@ -114,8 +114,8 @@ var jobKeys = []key[Job]{
 	}},
 	{name: "environment", only: today, about: "Environment variables of all workers.", at: func(j *Job) any { return func(s []Setting) { j.Today.Environment = s } }},
 	{name: "container_mounts", only: today, about: "Host directories and their paths in the containers.", at: func(j *Job) any { return func(s []Setting) { j.Today.Mounts = s } }},
-	{name: "srun_options", only: today, about: "Options of srun, without dashes; an empty text is an option without a value.", at: func(j *Job) any { return func(s []Setting) { j.Today.Srun = s } }},
-	{name: "sbatch_directives", only: today, about: "sbatch directives, without dashes; an empty text is a directive without a value.", at: func(j *Job) any { return func(s []Setting) { j.Today.Sbatch = s } }},
+	{name: "srun_options", class: passed, only: today, about: "Options of srun, without dashes; an empty text is an option without a value.", at: func(j *Job) any { return func(s []Setting) { j.Today.Srun = s } }},
+	{name: "sbatch_directives", class: passed, only: today, about: "sbatch directives, without dashes; an empty text is a directive without a value.", at: func(j *Job) any { return func(s []Setting) { j.Today.Sbatch = s } }},
 	{name: "setup_script", only: today, about: "Script in /configs that prepares the container.", at: func(j *Job) any { return &j.Today.Setup }},
 	frontendToday(), dynamoToday(),
 	section("infra", "NATS and etcd.", ignored, aFlag("etcd_nats_dedicated_node", "One more node for NATS and etcd.", ignored), aNumber("nats_max_payload_mb", "Largest message of NATS.", ignored)),
@@ -144,7 +144,7 @@ func gpusOf(r Role) key[Job] {
 }
 
 func flagsOf(r Role) key[Job] {
-	return key[Job]{name: string(r), about: "Flags of the " + string(r) + " workers, without leading dashes.", stays: true, at: func(j *Job) any {
+	return key[Job]{name: string(r), class: passed, about: "Flags of the " + string(r) + " workers, without leading dashes.", stays: true, at: func(j *Job) any {
 		return func(flags []Flag) { j.Backend.Config[r] = flags }
 	}}
 }

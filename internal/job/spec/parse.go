@@ -113,7 +113,7 @@ func unique(notes []Note) (all []Note) {
 	}
 	for i := range all {
 		if all[i].Class == ignored {
-			all[i].Text = "ignored here: " + strings.Join(names, ", ") + " (they belong to programs that stepscope does not start, such as Dynamo and nginx)"
+			all[i].Text = "ignored here: " + strings.Join(names, ", ") + " (stepscope starts neither Dynamo nor nginx, and has a load of its own)"
 		}
 	}
 	return all

@@ -321,6 +321,9 @@ func (r jobRules) cannot(roles []Role) {
 	if t := j.Benchmark.Type; t != manual && t != SABench && t != sglangBench && !r.open["benchmark.type"] {
 		add("benchmark.type", "benchmark.type "+t)
 	}
+	if j.Today.Dataset != "random" && j.Benchmark.Type == SABench {
+		add("benchmark.dataset_name", "benchmark.dataset_name "+j.Today.Dataset)
+	}
 	if k := "backend.mooncake_kv_store"; r.given(k) {
 		add(k, k)
 	}
