@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ type File struct {
 func Load(name string, data []byte, selected string) (*File, error) {
 	docs, problems := split(name, data, selected)
 	f := &File{}
+	oneDialect(docs)
 	wrong := len(problems) > 0
 	ways := map[Note]int{} // number of variants that have the problem
 	var all Problems
@@ -77,6 +79,21 @@ func Load(name string, data []byte, selected string) (*File, error) {
 	}
 	f.Notes = unique(f.Notes)
 	return f, nil
+}
+
+// oneDialect gives the variants of a file without marks the dialect of the others.
+func oneDialect(docs []document) {
+	if len(docs) < 2 {
+		return
+	}
+	var found Dialect
+	for i := range docs {
+		docs[i].template()
+		found = cmp.Or(docs[i].dialect, found)
+	}
+	for i := range docs {
+		docs[i].dialect = cmp.Or(docs[i].dialect, found)
+	}
 }
 
 // Expand returns the jobs of a file.

@@ -196,6 +196,11 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", selected, got, err, want)
 		}
 	}
+	// A variant without a mark of the dialect H has the dialect of the others.
+	plain := "base:\n" + strings.ReplaceAll("\n"+strings.Replace(recipe, "frontend: {type: sglang}\n", "", 1), "\n", "\n  ")
+	if f, err := Load("f", []byte(plain+"\noverride_a: {name: a}\noverride_b: {frontend: {type: sglang}}\n"), ""); err != nil || f.Variants[0].Job.Dialect() != DialectH {
+		t.Error(err)
+	}
 	f, err := Load("f", []byte(text), "zip_override_tp[1]")
 	if err != nil {
 		t.Fatal(err)
