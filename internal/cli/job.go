@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
@@ -104,17 +105,20 @@ func (c *jobValidateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	checks := jobChecks{Format: 1, Files: []jobCheck{}}
+	checks := jobChecks{Format: 1, Files: make([]jobCheck, len(c.Files))}
 	wrong := 0
-	for _, path := range c.Files {
-		check, err := checkJob(path, cluster, c.Strict)
+	parallel.Each(len(c.Files), func(i int) {
+		check, err := checkJob(c.Files[i], cluster, c.Strict)
 		if err != nil {
-			check.Problems = append(check.Problems, spec.Note{File: path, Line: 1, Column: 1, Text: err.Error()})
+			check.Problems = append(check.Problems, spec.Note{File: c.Files[i], Line: 1, Column: 1, Text: err.Error()})
 		}
+		checks.Files[i] = check
+	})
+	for i, path := range c.Files {
+		check := checks.Files[i]
 		if !check.Valid {
 			wrong++
 		}
-		checks.Files = append(checks.Files, check)
 		for _, n := range append(check.Notes, check.Problems...) {
 			e.Line(n.String())
 		}
