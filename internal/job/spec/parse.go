@@ -96,15 +96,6 @@ func oneDialect(docs []document) {
 	}
 }
 
-// Expand returns the jobs of a file.
-func Expand(name string, data []byte) ([]Variant, error) {
-	f, err := Load(name, data, "")
-	if err != nil {
-		return nil, err
-	}
-	return f.Variants, nil
-}
-
 // unique returns the notes in order, without repetitions. It joins the notes about ignored keys.
 func unique(notes []Note) (all []Note) {
 	InOrder(notes)
