@@ -21,11 +21,11 @@ type Draft struct {
 
 // server is a command line of a server, taken apart.
 type server struct {
-	backend, model, name string
-	role                 spec.Role
-	env                  []spec.Setting
-	flags                []spec.Flag
-	nodes, gpus          int
+	backend, model string
+	role           spec.Role
+	env            []spec.Setting
+	flags          []spec.Flag
+	nodes, gpus    int
 }
 
 // From returns a job file of today's format that starts the servers of some command lines. Each command line is a list
