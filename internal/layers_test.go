@@ -25,7 +25,7 @@ var arrows = []struct {
 	{"internal/cli", []string{
 		"bench", "docs/guides", "internal/api", "internal/api/client", "internal/api/servers",
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/gate", "internal/base/httpguard",
-		"internal/base/live", "internal/base/memory", "internal/base/metric", "internal/base/progress",
+		"internal/base/live", "internal/base/memory", "internal/base/parallel", "internal/base/metric", "internal/base/progress",
 		"internal/base/suggest", "internal/base/yamltree", "internal/capture/collect", "internal/capture/gpus",
 		"internal/capture/nsys", "internal/capture/signals", "internal/capture/torch", "internal/explain",
 		"internal/explain/dumps", "internal/explain/export", "internal/explain/kernel", "internal/explain/light",

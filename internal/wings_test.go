@@ -74,11 +74,11 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9450, 5, 3},
-	"cli":       {10950, 1, 0},
+	"cli":       {11150, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {38000, 24, 75},
-	"job":       {6220, 4, 4},
+	"explain":   {38200, 24, 75},
+	"job":       {8300, 4, 4},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2800, 1, 0},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 116_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, and files of other tools
+	mostCore      = 121_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, and the speed of light
 	mostReference = 32_000
 )
 

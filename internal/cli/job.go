@@ -3,8 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
@@ -15,6 +18,8 @@ type jobCmd struct {
 	Logs     jobLogsCmd     `cmd:"" help:"Print the log of a job, a worker or a load."`
 	Cancel   jobCancelCmd   `cmd:"" help:"Cancel a job."`
 	Sweep    jobSweepCmd    `cmd:"" help:"Compare the jobs of a sweep."`
+	Explain  jobExplainCmd  `cmd:"" help:"Say in ten lines what a job file would do."`
+	New      jobNewCmd      `cmd:"" help:"Write a job file from the command lines of servers."`
 	Validate jobValidateCmd `cmd:"" help:"Report all problems of job files, by line."`
 	Schema   jobSchemaCmd   `cmd:"" help:"Print a JSON schema of job files, for editors."`
 
@@ -55,14 +60,15 @@ func (c clusterFlag) cluster(e *env) (*spec.Cluster, error) {
 type jobValidateCmd struct {
 	Files []string `arg:"" name:"file" help:"Job files."`
 	clusterFlag
-	JSON bool `name:"json" help:"Print as JSON."`
+	Strict bool `name:"strict" help:"Keys that are ignored are problems."`
+	JSON   bool `name:"json" help:"Print as JSON."`
 }
 
 // Help returns the end of the verb's help text.
 func (c *jobValidateCmd) Help() string {
 	return `Checks srtctl job files (docs/formats/job.md) and reports every problem with its line and column. Aliases of models
-and containers are looked up if there is a cluster file. A sweep is expanded, and each of its jobs is checked.
-Exits with 1 when a file has a problem.
+and containers are looked up if there is a cluster file. A sweep and a file with overrides are expanded, and each job is checked.
+FILE:override_x, FILE:zip_override_x[2], FILE:base and FILE:*x* select jobs. Exits with 1 when a file has a problem.
 
 Examples:
   stepscope job validate job.yaml
@@ -76,12 +82,21 @@ type jobChecks struct {
 }
 
 type jobCheck struct {
-	File     string      `json:"file"`
-	Valid    bool        `json:"valid"`
-	Jobs     []string    `json:"jobs"`
-	Problems []spec.Note `json:"problems"`
-	Notes    []spec.Note `json:"notes"`
+	File     string       `json:"file"`
+	Valid    bool         `json:"valid"`
+	Dialect  spec.Dialect `json:"dialect,omitempty"`
+	Jobs     []string     `json:"jobs"`
+	Variants []jobVariant `json:"variants,omitempty"`
+	Problems []spec.Note  `json:"problems"`
+	Notes    []spec.Note  `json:"notes"`
 	shape    string
+}
+
+// jobVariant is a job of a sweep or of a file with overrides.
+type jobVariant struct {
+	Name   string            `json:"name"`
+	Values map[string]string `json:"values"`
+	Misfit string            `json:"misfit,omitempty"` // why the workers do not fit on their nodes
 }
 
 // Run checks the files.
@@ -90,17 +105,20 @@ func (c *jobValidateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	checks := jobChecks{Format: 1, Files: []jobCheck{}}
+	checks := jobChecks{Format: 1, Files: make([]jobCheck, len(c.Files))}
 	wrong := 0
-	for _, path := range c.Files {
-		check, err := checkJob(path, cluster)
+	parallel.Each(len(c.Files), func(i int) {
+		check, err := checkJob(c.Files[i], cluster, c.Strict)
 		if err != nil {
-			check.Problems = append(check.Problems, spec.Note{File: path, Line: 1, Column: 1, Text: err.Error()})
+			check.Problems = append(check.Problems, spec.Note{File: c.Files[i], Line: 1, Column: 1, Text: err.Error()})
 		}
+		checks.Files[i] = check
+	})
+	for i, path := range c.Files {
+		check := checks.Files[i]
 		if !check.Valid {
 			wrong++
 		}
-		checks.Files = append(checks.Files, check)
 		for _, n := range append(check.Notes, check.Problems...) {
 			e.Line(n.String())
 		}
@@ -123,8 +141,8 @@ func (c *jobValidateCmd) Run(e *env) error {
 }
 
 // checkJob checks a job file and each job of the file's sweep. Without a cluster file, aliases remain unresolved.
-func checkJob(path string, cluster *spec.Cluster) (check jobCheck, err error) {
-	text, err := readYAML(path)
+func checkJob(path string, cluster *spec.Cluster, strict bool) (check jobCheck, err error) {
+	text, selected, err := readJob(path)
 	if err != nil {
 		return jobCheck{File: path, Jobs: []string{}, Problems: []spec.Note{}, Notes: []spec.Note{}}, err
 	}
@@ -132,24 +150,45 @@ func checkJob(path string, cluster *spec.Cluster) (check jobCheck, err error) {
 	if cluster != nil {
 		resolve = cluster.Resolve
 	}
-	check, _, err = checkText(path, text, resolve)
+	check, _, err = checkText(path, text, selected, resolve)
+	for _, n := range check.Notes {
+		if strict && n.Class == "ignored" {
+			check.Valid, check.Problems = false, append(check.Problems, n)
+		}
+	}
 	return check, err
 }
 
-// checkText checks the text of a job file, and returns the resolved jobs of the file's sweep.
-func checkText(name string, text []byte, resolve func(*spec.Job) error) (check jobCheck, variants []spec.Variant, err error) {
+// readJob reads a job file. If there is no such file and the path ends with a colon and the name of a variant, it reads
+// the file before the colon and returns the name.
+func readJob(path string) (text []byte, selected string, err error) {
+	if i := strings.LastIndexByte(path, ':'); i > 0 {
+		if _, err := os.Stat(path); err != nil {
+			path, selected = path[:i], path[i+1:]
+		}
+	}
+	text, err = readYAML(path)
+	return text, selected, err
+}
+
+// checkText checks the text of a job file, and returns the resolved jobs of the file.
+func checkText(name string, text []byte, selected string, resolve func(*spec.Job) error) (check jobCheck, variants []spec.Variant, err error) {
 	check = jobCheck{File: name, Jobs: []string{}, Problems: []spec.Note{}, Notes: []spec.Note{}}
-	_, notes, err := spec.Parse(name, text)
-	check.Notes = append(check.Notes, notes...)
+	f, err := spec.Load(name, text, selected)
+	check.Notes = append(check.Notes, f.Notes...)
 	if err != nil {
 		return check, nil, check.problems(err)
 	}
-	variants, err = spec.Expand(name, text)
-	if err != nil {
-		return check, nil, check.problems(err)
-	}
+	variants, check.Dialect = f.Variants, f.Dialect
 	for _, v := range variants {
 		check.Jobs = append(check.Jobs, v.Job.Name)
+		if len(v.Parameters) > 0 {
+			of := jobVariant{Name: v.Job.Name, Values: map[string]string{}, Misfit: v.Misfit}
+			for _, p := range v.Parameters {
+				of.Values[p.Name] = p.Value
+			}
+			check.Variants = append(check.Variants, of)
+		}
 		if err = resolve(v.Job); err != nil {
 			err = check.problems(err)
 		}
@@ -182,18 +221,21 @@ func (c *jobCheck) problems(err error) error {
 	return nil
 }
 
-type jobSchemaCmd struct{}
+type jobSchemaCmd struct {
+	Dialect spec.Dialect `name:"dialect" enum:"P,M,H" default:"P" help:"Dialect of the files: P (December 2025), M, or H (today's srtctl)."`
+}
 
 // Help returns the end of the verb's help text.
 func (c *jobSchemaCmd) Help() string {
 	return `Editors complete and check files that begin with "# yaml-language-server: $schema=job.schema.json".
 
 Examples:
-  stepscope job schema > job.schema.json`
+  stepscope job schema > job.schema.json
+  stepscope job schema --dialect H > recipe.schema.json`
 }
 
 // Run prints the schema.
 func (c *jobSchemaCmd) Run(e *env) error {
-	_, err := e.stdout.Write(spec.Schema())
+	_, err := e.stdout.Write(spec.SchemaOf(c.Dialect))
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type jobApplyCmd struct {
 	On     string `name:"on" enum:"slurm,local" default:"slurm" help:"slurm, or local: all nodes are this machine, without containers."`
 	DryRun bool   `name:"dry-run" help:"Show every command, environment, mount, node and file without doing anything."`
 	Detach bool   `name:"detach" help:"Submit the job, print its id and exit. Without shared storage, its files stay on its first node. A sweep becomes one array job."`
+
+	Concurrency int `name:"concurrency" placeholder:"N" help:"Record the load of this one of benchmark.concurrencies."`
 
 	Parallel int  `name:"parallel" default:"1" placeholder:"N" help:"How many jobs of a sweep run at the same time (default: 1): on this machine, as Slurm jobs, or in an allocation, each on separate nodes."`
 	JSON     bool `name:"json" help:"Print the outcome of the job, or of all jobs of the sweep, as JSON."`
@@ -72,6 +75,9 @@ func (c *jobApplyCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if err := c.runnable(variants); err != nil {
+		return err
+	}
 	if c.Program == "" {
 		if c.Program, err = os.Executable(); err != nil {
 			return err
@@ -100,6 +106,40 @@ func (c *jobApplyCmd) Run(ctx context.Context, e *env) error {
 	}
 	return c.one(ctx, e, variants[0].Job, cluster, root)
 }
+
+// runnable chooses the concurrency of the jobs. It returns an error if a job has a part that is not run, or if its
+// workers do not fit on their nodes. A dry run shows such jobs if they have commands.
+func (c *jobApplyCmd) runnable(variants []spec.Variant) error {
+	for _, v := range variants {
+		j := v.Job
+		all := j.Benchmark.Concurrencies
+		recorded := j.Dialect() == spec.DialectH && j.Recorded()
+		switch parts := job.NotRun(j); {
+		case len(j.Cannot) > 0:
+			return fmt.Errorf("stepscope job apply cannot run this: %s", strings.Join(j.Cannot, ", "))
+		case v.Misfit != "":
+			return fmt.Errorf("%s: %s", j.Name, v.Misfit)
+		case c.Concurrency > 0 && (!recorded || !slices.Contains(all, c.Concurrency)):
+			return usagef("--concurrency %d: benchmark.concurrencies has %v", c.Concurrency, all)
+		case c.DryRun:
+		case len(parts) > 0:
+			return fmt.Errorf("stepscope job apply does not run this yet: %s; --dry-run shows the commands", strings.Join(parts, ", "))
+		case recorded && len(all) > 1 && c.Concurrency == 0:
+			return fmt.Errorf("benchmark.concurrencies has %d values: --concurrency N records one of them", len(all))
+		}
+		if t := &j.Today; j.Dialect() == spec.DialectH && c.Ready == usualReady {
+			c.Ready = time.Duration(t.Attempts*t.Interval) * time.Second
+		}
+		if c.Concurrency > 0 {
+			j.Benchmark.Concurrencies = []int{c.Concurrency}
+			j.Load(c.Concurrency)
+		}
+	}
+	return nil
+}
+
+// usualReady is the default of --ready-timeout.
+const usualReady = 30 * time.Minute
 
 // one runs one job, or prints the plan of the job.
 func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spec.Cluster, root string) error {
@@ -131,7 +171,12 @@ func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spe
 func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*job.Plan, job.Slurm) {
 	p := job.NewPlan(j, c.Program, c.On == "local")
 	if cluster != nil && p.Image != "" {
-		p.Preamble = cluster.DefaultBashPreamble
+		if p.Preamble = strings.TrimPrefix(cluster.DefaultBashPreamble+"\n"+p.Preamble, "\n"); j.Today.Setup == "" {
+			p.Preamble = cluster.DefaultBashPreamble
+		}
+		if j.Today.Setup != "" && cluster.SrtctlRoot != "" {
+			p.Mounts = append(p.Mounts, filepath.Join(cluster.SrtctlRoot, "configs")+":/configs")
+		}
 		for _, m := range cluster.DefaultMounts {
 			p.Mounts = append(p.Mounts, m.Name+":"+m.Value)
 		}
@@ -161,16 +206,17 @@ const (
 // read returns the jobs of the file.
 func (c *jobApplyCmd) read(e *env, cluster *spec.Cluster) ([]spec.Variant, error) {
 	var text []byte
+	var selected string
 	var err error
 	if c.File == "-" {
 		text, err = io.ReadAll(io.LimitReader(e.stdin, yamltree.MostBytes+1))
 	} else {
-		text, err = readYAML(c.File)
+		text, selected, err = readJob(c.File)
 	}
 	if err != nil {
 		return nil, err
 	}
-	check, variants, err := checkText(c.File, text, cluster.Resolve)
+	check, variants, err := checkText(c.File, text, selected, cluster.Resolve)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +236,9 @@ func (c *jobApplyCmd) slurm(j *spec.Job, cluster *spec.Cluster, root string) job
 		runDir = abs
 	}
 	o := job.Slurm{Root: root, Ready: c.Ready, Interface: c.Interface, RunDir: runDir, At: time.Now(), GPUs: j.Backend.Type != spec.StepScope, Follow: !c.Detach, Token: rand.Text()}
+	for _, d := range j.Today.Sbatch {
+		o.Directives = append(o.Directives, strings.TrimSuffix("--"+d.Name+"="+d.Value, "="))
+	}
 	if cluster == nil {
 		return o
 	}
@@ -199,6 +248,9 @@ func (c *jobApplyCmd) slurm(j *spec.Job, cluster *spec.Cluster, root string) job
 		o.Interface = cluster.NetworkInterface
 	}
 	for _, d := range cluster.DefaultSbatch {
+		if slices.ContainsFunc(j.Today.Sbatch, func(s spec.Setting) bool { return s.Name == d.Name }) {
+			continue
+		}
 		o.Directives = append(o.Directives, strings.TrimSuffix("--"+d.Name+"="+d.Value, "="))
 	}
 	return o

@@ -71,6 +71,11 @@ func (p *Plan) step(t *Task, node, dir string) *slurm.Step {
 	if t.Inside && p.Image != "" {
 		s.Dir, s.Args = "", p.container(dir)
 	}
+	for _, o := range p.Job.Today.Srun {
+		if t.Inside {
+			s.Args = append(s.Args, strings.TrimSuffix("--"+o.Name+"="+o.Value, "="))
+		}
+	}
 	if !t.Stdin {
 		s.Args = append(s.Args, "--input=none")
 	}

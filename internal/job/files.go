@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,9 +58,17 @@ func scalar(v any) string {
 			number += "e" + exponent
 		}
 		return number
+	case nil:
+		return "null"
+	case map[string]any:
+		if text, err := json.Marshal(v); err == nil {
+			return string(text)
+		}
 	case []any:
 		return list(v)
 	case []int:
+		return list(v)
+	case []string:
 		return list(v)
 	}
 	return fmt.Sprint(v)
@@ -115,6 +124,10 @@ func Config(j *spec.Job) string {
 		y.set("decode_workers", r.DecodeWorkers)
 		y.set("agg_nodes", r.AggNodes)
 		y.set("agg_workers", r.AggWorkers)
+		y.set("gpus_per_prefill", j.Today.PerPrefill)
+		y.set("gpus_per_decode", j.Today.PerDecode)
+		y.set("gpus_per_agg", j.Today.PerAgg)
+		y.set("spread_workers", j.Today.Spread)
 	})
 	y.block("slurm", func() {
 		y.set("account", j.Slurm.Account)
@@ -124,10 +137,19 @@ func Config(j *spec.Job) string {
 	y.block("backend", func() {
 		b := &j.Backend
 		y.line("type", b.Type)
-		y.set("gpu_type", b.GPUType)
+		config := "sglang_config"
+		if b.Type == spec.VLLM {
+			config = "vllm_config"
+		} else {
+			y.set("gpu_type", b.GPUType)
+		}
 		y.environments(j)
-		y.block("sglang_config", func() { y.flags(j) })
+		y.block(config, func() { y.flags(j) })
 	})
+	if today(j) {
+		y.today(j)
+		return y.b.String()
+	}
 	y.block("benchmark", func() {
 		b := &j.Benchmark
 		y.line("type", b.Type)
@@ -164,6 +186,57 @@ func Config(j *spec.Job) string {
 		y.line("extra_mount", all)
 	}
 	return y.b.String()
+}
+
+// today writes the sections that differ in today's dialects. The result has the dialect H.
+func (y *yamlText) today(j *spec.Job) {
+	b, t := &j.Benchmark, &j.Today
+	y.block("frontend", func() {
+		y.line("type", t.Frontend)
+		y.line("enable_multiple_frontends", t.Multiple)
+	})
+	y.block("benchmark", func() {
+		if l := &t.Load; j.Dialect() == spec.DialectM {
+			y.line("type", "sglang-bench")
+			y.line("isl", l.ISL)
+			y.line("osl", l.OSL)
+			y.line("concurrencies", []int{l.Concurrency})
+			return
+		}
+		y.line("type", b.Type)
+		y.set("isl", b.ISL)
+		y.set("osl", b.OSL)
+		y.line("concurrencies", b.Concurrencies)
+		y.line("req_rate", b.ReqRate)
+		y.line("num_prompts_mult", t.PromptsMult)
+		y.line("num_warmup_mult", t.WarmupMult)
+		y.line("random_range_ratio", t.RangeRatio)
+		y.line("use_chat_template", t.ChatTemplate)
+	})
+	y.block("profiling", func() {
+		y.line("type", j.Profiling.Type)
+		for _, role := range j.Roles() {
+			if p := j.Phase(role); p != nil {
+				y.block(string(role), func() {
+					y.line("start_step", p.StartStep)
+					y.line("stop_step", p.StopStep)
+				})
+			}
+		}
+		if len(t.NsysArgs) > 0 {
+			y.line("extra_nsys_args", t.NsysArgs)
+		}
+	})
+	settings := func(name string, all []spec.Setting) {
+		y.block(name, func() {
+			for _, s := range all {
+				y.line(s.Name, s.Value)
+			}
+		})
+	}
+	settings("environment", t.Environment)
+	settings("srun_options", t.Srun)
+	y.line("enable_config_dump", j.EnableConfigDump)
 }
 
 // engineFile is the name of the file that holds the flags of the workers.

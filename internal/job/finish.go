@@ -62,8 +62,9 @@ func (r *Run) present(name string) bool {
 
 // reports returns the existing Nsight Systems reports of a phase. There should be one report per node of the worker.
 func (r *Run) reports(ph *Phase) (there []string) {
-	for rank := range r.plan.Workers[ph.Worker].Nodes {
-		if name := fmt.Sprintf("profiles/%s_%d.nsys-rep", ph.Role, rank); r.present(name) {
+	w := &r.plan.Workers[ph.Worker]
+	for rank, node := range w.Nodes {
+		if name := r.plan.report(w, rank, "", r.nodeName(node)); r.present(name) {
 			there = append(there, filepath.Join(r.dir, name))
 		}
 	}
@@ -77,7 +78,7 @@ func (r *Run) reports(ph *Phase) (there []string) {
 // path is that of the run, because its request records help to explain slow requests. Otherwise the paths are those of
 // the trace files that the server wrote.
 func (r *Run) traces(ctx context.Context, ph *Phase) []string {
-	dir := filepath.Join(r.dir, "profiles", string(ph.Role))
+	dir := r.plan.profiles(r.dir, ph.Role)
 	if err := flatten(dir); err != nil && !os.IsNotExist(err) {
 		r.lack("%v", err)
 	}

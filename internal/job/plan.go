@@ -50,6 +50,10 @@ type Worker struct {
 	Nodes []int     `json:"nodes"` // indices of the worker's nodes; the first one is the leader
 	Port  int       `json:"port"`
 	Dist  int       `json:"dist"` // rendezvous port of the worker's nodes
+
+	GPUs    []int `json:"gpus,omitempty"`    // GPUs of the worker on its node; nil: all
+	Process int   `json:"process,omitempty"` // processes of the job before the worker's
+	Second  int   `json:"second,omitempty"`  // workers of the role on the node before this one
 }
 
 // Phase is the load of a worker and the window that is recorded during the load.
@@ -97,6 +101,10 @@ func NewPlan(j *spec.Job, program string, local bool) *Plan {
 			p.Mounts = append(p.Mounts, m.Host+":"+m.Container)
 		}
 	}
+	if today(j) {
+		p.today()
+		return p
+	}
 	for _, role := range j.Roles() {
 		each := j.Nodes(role) / j.Workers(role)
 		for i := range j.Workers(role) {
@@ -134,8 +142,11 @@ func (p *Plan) Shift(by int) {
 // prompts returns the number of prompts that a window needs. It assumes that each batch of requests takes at least one
 // prefill step, plus one decode step per token after the first token. One additional batch keeps the server busy until
 // the window ends.
-func prompts(ph *spec.Phase) int {
-	batches := (ph.StopStep+ph.OSL-1)/ph.OSL + 1
+func prompts(ph *spec.Phase) int { return promptsOf(ph, ph.OSL) }
+
+// promptsOf returns the number of prompts for requests that have at least shortest tokens in their answers.
+func promptsOf(ph *spec.Phase, shortest int) int {
+	batches := (ph.StopStep+shortest-1)/shortest + 1
 	return max(leastPrompts, batches*ph.Concurrency)
 }
 
@@ -170,21 +181,30 @@ func (w *Worker) task(rank int) string {
 func (ph *Phase) task() string { return "profile_" + string(ph.Role) }
 
 // profiles returns the directory of a role's traces. logs is the job's directory as the commands see it.
-func profiles(logs string, role spec.Role) string { return path.Join(logs, "profiles", string(role)) }
+func (p *Plan) profiles(logs string, role spec.Role) string {
+	name := string(role)
+	if role == spec.Aggregated && today(p.Job) {
+		name = "agg" // as in today's srtctl
+	}
+	return path.Join(logs, "profiles", name)
+}
 
 // Server returns the command that runs on one node of a worker. logs is the job's directory as the command sees it,
 // leader is the address of the worker's first node, and node is the name of the node on which the command runs.
 func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	j, b := p.Job, &p.Job.Backend
+	if today(j) && b.Type != spec.StepScope {
+		return p.serverToday(w, rank, logs, leader, node)
+	}
 	c := Command{}
 	for _, v := range b.Environment[w.Role] {
 		c.Env = append(c.Env, v.Name+"="+v.Value)
 	}
 	if j.Profiling.Type == spec.Torch {
-		c.Env = append(c.Env, "SGLANG_TORCH_PROFILER_DIR="+profiles(logs, w.Role))
+		c.Env = append(c.Env, "SGLANG_TORCH_PROFILER_DIR="+p.profiles(logs, w.Role))
 	}
 	if j.Profiling.Type == spec.Nsys {
-		c.Args = p.nsys(path.Join(logs, "profiles", fmt.Sprintf("%s_%d", w.Role, rank)))
+		c.Args = p.nsys(strings.TrimSuffix(p.report(w, rank, logs, node), ".nsys-rep"))
 	}
 	switch {
 	case b.Type == spec.StepScope:
@@ -256,16 +276,19 @@ func (p *Plan) nsys(output string) []string {
 func (p *Plan) Load(ph *Phase, logs string, ready int) Command {
 	w := &p.Workers[ph.Worker]
 	c := Command{Args: []string{
-		p.Program, "bench", "serving", "--backend", "sglang", "--host", "127.0.0.1", "--port", strconv.Itoa(w.Port), "--ready-check-timeout-sec", strconv.Itoa(ready),
+		p.Program, "bench", "serving", "--backend", api(p.Job), "--host", "127.0.0.1", "--port", strconv.Itoa(w.Port), "--ready-check-timeout-sec", strconv.Itoa(ready),
 		"--dataset-name", "random", "--max-concurrency", strconv.Itoa(ph.Concurrency), "--num-prompts", strconv.Itoa(ph.Prompts),
-		"--random-input-len", strconv.Itoa(ph.ISL), "--random-output-len", strconv.Itoa(ph.OSL), "--random-range-ratio", "1",
-		"--warmup-requests", strconv.Itoa(warmupRequests), "--start-on-input",
-		"--profile", "--profile-after-steps", strconv.Itoa(ph.StartStep), "--profile-num-steps", strconv.Itoa(ph.StopStep - ph.StartStep),
+		"--random-input-len", strconv.Itoa(ph.ISL), "--random-output-len", strconv.Itoa(ph.OSL), "--random-range-ratio", rangeRatio(p.Job),
+		"--warmup-requests", strconv.Itoa(warmups(p.Job, ph)), "--start-on-input",
+		"--profile", "--profile-after-steps", strconv.Itoa(after(p.Job, ph)), "--profile-num-steps", strconv.Itoa(ph.StopStep - ph.StartStep),
 	}}
+	if rate := p.Job.Benchmark.ReqRate; today(p.Job) && rate != "inf" {
+		c.Args = append(c.Args, "--request-rate", rate)
+	}
 	if p.Job.Profiling.Type == spec.Nsys {
 		c.Args = append(c.Args, "--profile-activities", "CUDA_PROFILER")
 	} else {
-		c.Args = append(c.Args, "--profile-output-dir", profiles(logs, ph.Role))
+		c.Args = append(c.Args, "--profile-output-dir", p.profiles(logs, ph.Role))
 	}
 	c.Args = append(c.Args, "--run-dir", path.Join(logs, "runs", string(ph.Role)), "--output-file", path.Join(logs, "bench_"+string(ph.Role)+".jsonl"), "--tag", p.Job.Name)
 	return c

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/job/spec"
@@ -36,8 +37,11 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 			}
 		}
 	}
-	if j.Recorded() {
+	if j.Recorded() && !today(j) {
 		fmt.Fprintln(w, "# enable_config_dump: false")
+	}
+	for _, line := range p.Replaced() {
+		fmt.Fprintln(w, "# "+line)
 	}
 	if j.Profiling.Type == spec.Nsys && j.Backend.Type == spec.StepScope {
 		fmt.Fprintln(w, "# the embedded server has no GPU, so no CUDA profiler can be started: its window is an NVTX range, -c nvtx -p cudaProfilerApi@stepscope")
@@ -73,17 +77,27 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	for i := range p.Phases {
 		role := p.Phases[i].Role
 		if j.Profiling.Type == spec.Torch {
-			fmt.Fprintf(w, "%s trace merge %s -o %s/merged_%s.trace.json.gz\n", p.Program, profiles(dir, role), dir, role)
+			fmt.Fprintf(w, "%s trace merge %s -o %s/merged_%s.trace.json.gz\n", p.Program, p.profiles(dir, role), dir, role)
 			fmt.Fprintf(w, "%s analyze %s/runs/%s/* --html %s/analysis_%s.html\n", p.Program, dir, role, dir, role)
 		} else {
-			fmt.Fprintf(w, "%s analyze %s/profiles/%s_0.nsys-rep --html %s/analysis_%s.html\n", p.Program, dir, role, dir, role)
+			fmt.Fprintf(w, "%s analyze %s --html %s/analysis_%s.html\n", p.Program, p.report(&p.Workers[p.Phases[i].Worker], 0, dir, "NODE"), dir, role)
 		}
 	}
 }
 
+// nodeWord matches a quoted word with the variable of a node's name.
+var nodeWord = regexp.MustCompile(`'([\w/.=:-]*)\$NODE([\w/.-]*)'`)
+
 // shown formats a command and leaves the shell variables in it unquoted.
 func shown(c Command) string {
-	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'/logs/$NODE_config.json'", "/logs/${NODE}_config.json", "'--nodelist=$NODE'", "--nodelist=$NODE").Replace(c.String())
+	text := nodeWord.ReplaceAllStringFunc(c.String(), func(word string) string {
+		m := nodeWord.FindStringSubmatch(word)
+		if m[2] == "" {
+			return m[1] + "$NODE"
+		}
+		return m[1] + "${NODE}" + m[2]
+	})
+	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'$HOST_IP_MACHINE:8300'", "$HOST_IP_MACHINE:8300", "'$HOST_IP_MACHINE'", "$HOST_IP_MACHINE").Replace(text)
 }
 
 // srun prints the srun command for a task that runs as a step.
@@ -107,10 +121,10 @@ func (p *Plan) Tree() (files []string) {
 		ph := &p.Phases[i]
 		files = append(files, fmt.Sprintf("profile_%s.out", ph.Role), fmt.Sprintf("bench_%s.jsonl", ph.Role))
 		if p.Job.Profiling.Type == spec.Torch {
-			files = append(files, fmt.Sprintf("profiles/%s/*.trace.json.gz", ph.Role), fmt.Sprintf("merged_%s.trace.json.gz", ph.Role))
+			files = append(files, p.profiles("", ph.Role)+"/*.trace.json.gz", fmt.Sprintf("merged_%s.trace.json.gz", ph.Role))
 		} else {
 			for rank := range p.Workers[ph.Worker].Nodes {
-				files = append(files, fmt.Sprintf("profiles/%s_%d.nsys-rep", ph.Role, rank))
+				files = append(files, p.report(&p.Workers[ph.Worker], rank, "", "NODE"))
 			}
 		}
 		files = append(files, fmt.Sprintf("analysis_%s.{txt,json,html}", ph.Role), fmt.Sprintf("runs/%s/", ph.Role))

@@ -29,8 +29,8 @@ func TestShow(t *testing.T) {
 default_account: research
 default_partition: batch
 default_time_limit: "01:00:00"
-model_paths: {dsfp8: /data/models/deepseek-fp8}
-containers: {"0.5.5": /data/images/sglang-0.5.5.sqsh}
+model_paths: {dsfp8: /data/models/deepseek-fp8, ds-small: /data/models/ds-small}
+containers: {"0.5.5": /data/images/sglang-0.5.5.sqsh, sglang-new: /data/images/sglang.sqsh}
 use_segment_sbatch_directive: false
 `))
 	if err != nil {
@@ -48,6 +48,11 @@ use_segment_sbatch_directive: false
 		{"embedded-nsys", embedded.Replace(over(read(t, "spec/testdata/fragment-nsys.yaml"))), false},
 		{"embedded-local", embedded.Replace(example), true},
 		{"two-nodes", read(t, "testdata/two-nodes.yaml"), false},
+		{"today-sglang", read(t, "spec/testdata/today/ok1-agg-torch.yaml"), false},
+		{"today-nsys", read(t, "spec/testdata/today/ok3-nsys.yaml"), false},
+		{"today-vllm", read(t, "testdata/today-vllm.yaml"), false},
+		{"today-pair", read(t, "testdata/today-pair.yaml"), false},
+		{"today-local", read(t, "spec/testdata/today/ok1-agg-torch.yaml"), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j, _, err := spec.Parse("job.yaml", []byte(c.text))

@@ -73,10 +73,11 @@ func TestArray(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := func(swept string) (string, error) {
-		variants, err := spec.Expand("torch.yaml", []byte(swept))
+		f, err := spec.Load("torch.yaml", []byte(swept), "")
 		if err != nil {
 			t.Fatal(err)
 		}
+		variants := f.Variants
 		plans, orders := []*Plan{}, []Slurm{}
 		for _, v := range variants {
 			plans = append(plans, NewPlan(v.Job, "/opt/stepscope", false))

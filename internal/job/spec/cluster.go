@@ -88,7 +88,7 @@ func FindCluster(given string) (string, error) {
 
 // ParseCluster parses a cluster file. The returned error is of type Problems.
 func ParseCluster(name string, data []byte) (*Cluster, []Note, error) {
-	r := newReader(name, &Cluster{UseGPUsPerNode: true, UseSegment: true}, clusterKeys)
+	r := newReader(name, "", &Cluster{UseGPUsPerNode: true, UseSegment: true}, clusterKeys)
 	if tree := r.parse(data); tree != nil && tree.Kind != yamltree.Null {
 		r.read(tree)
 	}
@@ -125,12 +125,16 @@ func (c *Cluster) Resolve(j *Job) error {
 	if c == nil {
 		c = &Cluster{}
 	}
+	last := usualLimit
+	if j.today() {
+		last = "01:00:00"
+	}
 	for _, s := range []struct {
 		to            *string
 		cluster, last string
 	}{
 		{&j.Slurm.Account, c.DefaultAccount, ""}, {&j.Slurm.Partition, c.DefaultPartition, ""},
-		{&j.Slurm.TimeLimit, c.DefaultTimeLimit, usualLimit},
+		{&j.Slurm.TimeLimit, c.DefaultTimeLimit, last},
 	} {
 		if *s.to == "" {
 			*s.to = s.cluster

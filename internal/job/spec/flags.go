@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // Flag is a command-line flag of a worker.
 type Flag struct {
 	Key   string
-	Value any // bool, int64, float64, string, or []any of these
+	Value any // bool, int64, float64, string, or []any of these; in the dialects M and H also nil and map[string]any
 }
 
 // Args returns the arguments of the flag: --key for true, no argument for false, --key v1 v2 for a list, and --key
@@ -17,6 +18,8 @@ type Flag struct {
 func (f Flag) Args() []string {
 	words := []string{"--" + f.Key}
 	switch v := f.Value.(type) {
+	case nil:
+		return nil
 	case bool:
 		if !v {
 			return nil
@@ -41,6 +44,18 @@ func word(v any) string {
 		return "False"
 	case int64:
 		return strconv.FormatInt(v, 10)
+	case nil:
+		return "None"
+	case map[string]any:
+		if text, err := json.Marshal(v); err == nil { // srtctl writes Python syntax here, which servers refuse
+			return string(text)
+		}
+		return ""
+	case []any:
+		if text, err := json.Marshal(v); err == nil {
+			return string(text)
+		}
+		return ""
 	case float64:
 		if size := math.Abs(v); size != 0 && size < 1e-4 || size >= 1e16 {
 			return strings.ToLower(strconv.FormatFloat(v, 'e', -1, 64))
@@ -54,13 +69,20 @@ func word(v any) string {
 	return v.(string)
 }
 
-// tpKeys are the names of the tensor-parallel size flag.
-var tpKeys = []string{"tensor-parallel-size", "tp-size", "tp"}
+// Names of the flags for the tensor-parallel, pipeline-parallel and data-parallel sizes.
+var (
+	tpKeys = []string{"tensor-parallel-size", "tp-size", "tp"}
+	ppKeys = []string{"pipeline-parallel-size", "pp-size", "pp"}
+	dpKeys = []string{"data-parallel-size", "dp-size", "dp"}
+)
 
 // tp returns the tensor-parallel size that the flags set. It returns 0 if no flag sets the size, or if a sweep
 // parameter does.
-func tp(flags []Flag) int {
-	for _, key := range tpKeys {
+func tp(flags []Flag) int { return size(flags, tpKeys) }
+
+// size returns the value of the first of several flags that is set to a number, or 0.
+func size(flags []Flag, keys []string) int {
+	for _, key := range keys {
 		for _, f := range flags {
 			if f.Key != key {
 				continue

@@ -31,6 +31,8 @@ type Job struct {
 	EnableConfigDump bool // effective value: false if the job records anything
 	ExtraMount       []Mount
 	Sweep            []Parameter
+	Today            Today
+	Cannot           []string // parts that job apply does not run
 
 	origin
 }
@@ -138,15 +140,20 @@ func (j *Job) Workers(r Role) int {
 	return map[Role]int{Prefill: j.Resources.PrefillWorkers, Decode: j.Resources.DecodeWorkers, Aggregated: j.Resources.AggWorkers}[r]
 }
 
-// Phase returns the recorded phase of a role, or nil. Aggregated workers use the parameters of decode, as in srtctl.
+// Phase returns the recorded phase of a role, or nil. In the dialect P, aggregated workers use the phase of decode, as in srtctl.
 func (j *Job) Phase(r Role) *Phase {
 	switch {
 	case !j.Recorded():
 		return nil
-	case r == Prefill:
-		return j.Profiling.Prefill
+	case r == Aggregated && !j.today():
+		return j.Profiling.Decode
 	}
-	return j.Profiling.Decode
+	return j.phase(r)
+}
+
+// phase returns the phase that the file has for a role.
+func (j *Job) phase(r Role) *Phase {
+	return map[Role]*Phase{Prefill: j.Profiling.Prefill, Decode: j.Profiling.Decode, Aggregated: j.Today.Aggregated}[r]
 }
 
 // Shape returns a one-line summary of the job.

@@ -13,7 +13,8 @@ type Note struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	Key    string `json:"key,omitempty"` // such as profiling.prefill.isl
+	Key    string `json:"key,omitempty"`   // such as profiling.prefill.isl
+	Class  Class  `json:"class,omitempty"` // of notes that are not problems
 	Text   string `json:"text"`
 }
 
@@ -51,8 +52,9 @@ type spot struct{ line, column int }
 
 // origin records the positions of a file's keys.
 type origin struct {
-	file  string
-	spots map[string]spot // map key: the path of a file's key, such as profiling.prefill.isl
+	file    string
+	dialect Dialect
+	spots   map[string]spot // map key: the path of a file's key, such as profiling.prefill.isl
 }
 
 // given reports whether the file contains the key with a value.
@@ -69,7 +71,7 @@ func (o *origin) note(key, format string, args ...any) Note {
 		}
 		around = around[:max(strings.LastIndexByte(around, '.'), 0)]
 	}
-	return Note{o.file, at.line, at.column, key, fmt.Sprintf(format, args...)}
+	return Note{File: o.file, Line: at.line, Column: at.column, Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
 // Problem returns a note about a key of the job's file. It is used for problems that are found outside this package.

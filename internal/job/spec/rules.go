@@ -15,6 +15,10 @@ type jobRules struct {
 }
 
 func (r jobRules) check() {
+	if r.today() {
+		r.checkToday()
+		return
+	}
 	r.values()
 	roles := r.mode()
 	r.recording(roles)
@@ -31,6 +35,9 @@ func (r jobRules) check() {
 
 // timeLimit matches a Slurm time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS.
 var timeLimit = regexp.MustCompile(`^(\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|UNLIMITED|INFINITE)$`)
+
+// sexagesimal matches texts that YAML 1.1 reads as numbers to the base 60.
+var sexagesimal = regexp.MustCompile(`^[1-9]\d*(:[0-5]?\d)+$`)
 
 func (r jobRules) values() {
 	if limit := r.j.Slurm.TimeLimit; r.sure("slurm.time_limit") && !timeLimit.MatchString(strings.ToUpper(limit)) {

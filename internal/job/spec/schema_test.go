@@ -152,12 +152,14 @@ func isOf(typ string, v any) bool {
 	return typ == "object"
 }
 
-var theSchema = func() (s map[string]any) {
-	if err := json.Unmarshal(Schema(), &s); err != nil {
+func schemaOf(d Dialect) (s map[string]any) {
+	if err := json.Unmarshal(SchemaOf(d), &s); err != nil {
 		panic(err)
 	}
 	return s
-}()
+}
+
+var theSchema = schemaOf(DialectP)
 
 var definitions = theSchema["$defs"].(map[string]any)
 

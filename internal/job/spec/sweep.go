@@ -26,6 +26,7 @@ type Variant struct {
 	Parameters []Setting
 	Job        *Job
 	Notes      []Note
+	Misfit     string // why the workers do not fit on their nodes; "": they fit
 }
 
 // mostVariants is the largest number of jobs in a sweep. The limit prevents a typing error from filling a cluster.
@@ -141,30 +142,69 @@ func swept(n *yamltree.Node) (string, bool) {
 	return n.Source, true
 }
 
-// Expand returns the jobs of a sweep: one job for each combination of parameter values. The value of the last parameter
-// changes fastest. For a file without a sweep, Expand returns one job.
-func Expand(name string, data []byte) ([]Variant, error) {
-	if _, _, err := Parse(name, data); err != nil {
-		return nil, err
+// expand returns the jobs of a document: one for each combination of parameter values. The value of the last parameter
+// changes fastest. before is the number of jobs of the file before the document. If wrong is set, the parameters are not
+// valid, and only the document itself is checked.
+func (d *document) expand(before int, wrong bool) ([]Variant, []Note, Problems) {
+	dialect := d.dialect
+	j, notes, problems := d.template()
+	if wrong || len(problems) > 0 {
+		return nil, notes, problems
 	}
-	tree, params, _ := document(name, data)
+	if len(d.params) == 0 {
+		v := d.variant(before, j, notes, nil)
+		if misfit := j.Misfit(); misfit != "" {
+			n := j.note("resources", "%s", misfit)
+			n.Class = warning
+			notes = append(notes, n)
+		}
+		return []Variant{v}, notes, nil
+	}
+	all, said, problems := d.combinations(before)
+	if len(problems) > 0 && dialect == "" && d.dialect == "" { // only the dialect H may accept all combinations
+		d.dialect = DialectH
+		return d.expand(before, false)
+	}
+	misfits, first := 0, ""
+	for _, v := range all {
+		if v.Misfit != "" {
+			if misfits++; misfits == 1 {
+				first = v.Misfit
+			}
+		}
+	}
+	if misfits > 0 {
+		n := j.note("sweep", "%d of %d jobs do not fit (first: %s)", misfits, len(all), first)
+		n.Class = warning
+		said = append(said, n)
+	}
+	return all, append(notes, said...), problems
+}
+
+// variant returns the job of a document as the n-th job of a file.
+func (d *document) variant(n int, j *Job, notes []Note, settings []Setting) Variant {
+	of := strings.Trim(inBraces.ReplaceAllString(writtenName(d.tree), ""), "-_. ")
+	return Variant{Name: fmt.Sprintf("job_%03d_%s", n+1, j.FileName()), Of: cmp.Or(of, "jobs"), Parameters: settings, Job: j, Notes: notes, Misfit: j.Misfit()}
+}
+
+// combinations returns a job for each combination of parameter values, and the notes about the jobs.
+func (d *document) combinations(before int) (all []Variant, notes []Note, problems Problems) {
 	jobs := 1
-	for _, p := range params {
+	for _, p := range d.params {
 		jobs *= len(p.Values)
 	}
-	all, of := []Variant(nil), strings.Trim(inBraces.ReplaceAllString(writtenName(tree), ""), "-_. ")
-	var problems Problems
+	dialect := cmp.Or(d.dialect, DialectP)
 	said := map[Note]bool{}
 	for i := range jobs {
-		values := make(map[string]*yamltree.Node, len(params))
-		settings := make([]Setting, len(params))
-		for k, rest := len(params)-1, i; k >= 0; k-- {
-			p := params[k]
+		values := make(map[string]*yamltree.Node, len(d.params))
+		settings := make([]Setting, len(d.params))
+		for k, rest := len(d.params)-1, i; k >= 0; k-- {
+			p := d.params[k]
 			at := rest % len(p.Values)
 			rest /= len(p.Values)
 			values[p.Name], settings[k] = p.nodes[at], Setting{p.Name, p.Values[at]}
 		}
-		j, notes, wrong := readJob(name, filled(tree, values, true), nil)
+		j, more, wrong := d.job(dialect, filled(d.tree, values, true), nil)
 		for _, n := range wrong {
 			if !said[n] {
 				said[n] = true
@@ -172,11 +212,17 @@ func Expand(name string, data []byte) ([]Variant, error) {
 				problems = append(problems, n)
 			}
 		}
-		j.Sweep = params
-		j.Name = variantName(tree, j.Name, settings)
-		all = append(all, Variant{Name: fmt.Sprintf("job_%03d_%s", i+1, j.FileName()), Of: cmp.Or(of, "jobs"), Parameters: settings, Job: j, Notes: notes})
+		for _, n := range more {
+			if !said[n] {
+				said[n] = true
+				notes = append(notes, n)
+			}
+		}
+		j.Sweep = d.params
+		j.Name = d.nameOf(j.Name, settings)
+		all = append(all, d.variant(before+i, j, more, settings))
 	}
-	return all, problems.err()
+	return all, notes, problems
 }
 
 // Told formats the parameters for display, for example as "size=4096 and graph=true".
@@ -190,12 +236,12 @@ func told(settings []Setting) string {
 	return list(words)
 }
 
-// variantName returns the name of a job of a sweep. As in srtctl, the parameters that do not occur in the name are
-// appended.
-func variantName(tree *yamltree.Node, name string, settings []Setting) string {
-	written := writtenName(tree)
+// nameOf returns the name of a job of a sweep. As in srtctl, the parameters are appended; in the dialect P, only those
+// that do not occur in the name.
+func (d *document) nameOf(name string, settings []Setting) string {
+	written := writtenName(d.tree)
 	for _, s := range settings {
-		if !strings.Contains(written, "{"+s.Name+"}") {
+		if d.dialect == DialectH || !strings.Contains(written, "{"+s.Name+"}") {
 			name += "_" + s.Name + s.Value
 		}
 	}

@@ -7,6 +7,15 @@ import (
 	"testing"
 )
 
+// Expand returns the jobs of a file.
+func Expand(name string, data []byte) ([]Variant, error) {
+	f, err := Load(name, data, "")
+	if err != nil {
+		return nil, err
+	}
+	return f.Variants, nil
+}
+
 // TestExpand checks the product of the parameters, in the order of the file; numbers stay numbers.
 func TestExpand(t *testing.T) {
 	text := aggregated(

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -17,7 +18,8 @@ func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
 		return
 	}
 	to := k.at(r.into)
-	if _, ok := to.(*[]Parameter); !ok && r.placeholder(path, n) {
+	_, isText := to.(*string)
+	if _, ok := to.(*[]Parameter); !ok && !(isText && r.literal(n)) && r.placeholder(path, n) {
 		if to, ok := to.(*string); ok && k.choices == nil && !r.bad[path] {
 			*to = n.Source
 		}
@@ -27,10 +29,25 @@ func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
 	case *string:
 		r.text(path, k, to, n)
 	case *int:
-		r.number(path, k.least, k.largest(), to, n)
+		least := k.least
+		if k.zero && r.today() {
+			least = min(least, 0)
+		}
+		r.number(path, least, k.largest(), to, n)
+	case *float64:
+		if v, err := strconv.ParseFloat(strings.TrimSpace(n.Source), 64); n.Kind == yamltree.Int || n.Kind == yamltree.Float || n.Kind == yamltree.Text && err == nil {
+			*to = cmp.Or(n.Float, v)
+		} else {
+			r.wrong(path, n, "%s: want a number, got %s", path, described(n))
+		}
+	case *any:
+	case *[]string:
+		r.list(path, to, n)
 	case *bool:
 		if n.Kind == yamltree.Bool {
 			*to = n.Bool
+		} else if yes, ok := pythonBool[strings.ToLower(n.Source)]; ok && r.today() && n.Kind != yamltree.List && n.Kind != yamltree.Map {
+			*to = yes
 		} else if yes, ok := oldBool(n); ok {
 			*to = yes
 			r.remark(path, "%s: %s is read as %t, as srtctl reads it", path, n.Source, yes)
@@ -82,11 +99,19 @@ func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 	if !ok {
 		return
 	}
-	r.texts[path] = got
+	r.texts[path], r.quoted[path] = got, n.Quoted
+	choices := k.choices
+	if r.today() {
+		choices = k.today
+	}
+	if !k.numbers {
+		r.wantsText(path, n)
+	}
 	switch {
-	case len(k.choices) > 0 && !slices.Contains(k.choices, got):
-		r.wrong(path, n, "%s: %q is not one of %s", path, shortened(got), list(k.choices))
+	case len(choices) > 0 && !slices.Contains(choices, got):
+		r.wrong(path, n, "%s: %q is not one of %s", path, shortened(got), list(choices))
 		return
+	case k.lines && r.today():
 	case strings.TrimSpace(got) == "":
 		r.wrong(path, n, "%s is empty", path)
 		return
@@ -95,6 +120,39 @@ func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 		return
 	}
 	*to = got
+}
+
+// literal reports whether a text with braces is a text in the dialects M and H, and not a misspelt placeholder.
+func (r *reader[T]) literal(n *yamltree.Node) bool {
+	name, whole := alone(n)
+	return r.today() && n.Kind == yamltree.Text && whole && !r.parameter(name)
+}
+
+// wantsText adds a note if srtctl refuses a scalar because it is not a text.
+func (r *reader[T]) wantsText(path string, n *yamltree.Node) {
+	if r.today() && n.Kind != yamltree.Text && !r.filled {
+		r.remark(path, "%s: srtctl wants a text here, write %q", path, n.Source)
+	}
+}
+
+// pythonBool are the texts and numbers that srtctl reads as booleans, in lower case.
+var pythonBool = map[string]bool{
+	"t": true, "true": true, "y": true, "yes": true, "on": true, "1": true,
+	"f": false, "false": false, "n": false, "no": false, "off": false, "0": false,
+}
+
+// list reads a list of strings.
+func (r *reader[T]) list(path string, to *[]string, n *yamltree.Node) {
+	if n.Kind != yamltree.List {
+		r.wrong(path, n, "%s: want a list of strings, got %s", path, described(n))
+		return
+	}
+	for _, item := range n.Items {
+		if got, ok := r.letters(path, item); ok {
+			r.wantsText(path, item)
+			*to = append(*to, got)
+		}
+	}
 }
 
 func control(c rune) bool { return c < ' ' || c == 0x7f }
@@ -150,6 +208,9 @@ func (r *reader[T]) numbers(path string, to *[]int, n *yamltree.Node) {
 	switch n.Kind {
 	case yamltree.List:
 	case yamltree.Text, yamltree.Int:
+		if n.Kind == yamltree.Int && r.today() && !r.filled {
+			r.remark(path, "%s: srtctl wants a list or a text here, write %q", path, n.Source)
+		}
 		for part := range strings.SplitSeq(n.Source, "x") {
 			items = append(items, &yamltree.Node{Line: n.Line, Column: n.Column, Kind: yamltree.Text, Source: part})
 		}
@@ -181,7 +242,7 @@ func (r *reader[T]) mounts(path string, to *[]Mount, n *yamltree.Node) {
 		switch {
 		case item.Kind != yamltree.Text:
 			r.wrong(path, item, "extra_mount entries must be strings, got %s", described(item))
-		case !mountForm.MatchString(item.Source) || strings.ContainsFunc(item.Source, control):
+		case r.today() && !strings.Contains(item.Source, ":"), !r.today() && !mountForm.MatchString(item.Source), strings.ContainsFunc(item.Source, control):
 			r.wrong(path, item, "extra_mount entries must be in 'host:container' format, got %s", described(item))
 		default:
 			host, container, _ := strings.Cut(item.Source, ":")
@@ -200,14 +261,16 @@ func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) 
 	for _, e := range n.Entries {
 		at := join(path, e.Key)
 		r.spots[at] = spot{e.Value.Line, e.Value.Column}
-		if strings.HasSuffix(path, "_environment") && !variable.MatchString(e.Key) {
-			r.problems = append(r.problems, Note{r.file, e.Line, e.Column, at, fmt.Sprintf("%s: %q is not a variable name", path, shortened(e.Key))})
+		free := strings.HasSuffix(path, "environment") || strings.HasSuffix(path, ".env")
+		if free && !variable.MatchString(e.Key) {
+			r.problems = append(r.problems, Note{File: r.file, Line: e.Line, Column: e.Column, Key: at, Text: fmt.Sprintf("%s: %q is not a variable name", path, shortened(e.Key))})
 		}
 		// In these values, braces that are not a placeholder are allowed, because shells use braces.
 		if name, ok := alone(e.Value); ok && r.parameter(name) {
 			all = append(all, Setting{e.Key, "{" + name + "}"})
 		} else if value, ok := r.letters(at, e.Value); ok {
-			switch free := strings.HasSuffix(path, "_environment"); {
+			r.wantsText(at, e.Value)
+			switch {
 			case strings.ContainsRune(value, 0):
 				r.wrong(at, e.Value, "%s has a zero byte", at)
 			case !free && strings.ContainsFunc(e.Key+value, control):
@@ -224,6 +287,9 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // ours lists the flags that stepscope itself derives from the job's resources.
 var ours = []string{"dist-init-addr", "nnodes", "node-rank"}
 
+// freeForm matches the names of flags in the dialects M and H.
+var freeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
 var flagForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 
 // flags reads the flags of a role; path is backend.sglang_config.ROLE.
@@ -238,7 +304,11 @@ func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
 		at := join(path, e.Key)
 		r.spots[at] = spot{e.Line, e.Column}
 		switch {
-		case strings.Contains(e.Key, "_"):
+		case r.today() && freeForm.MatchString(e.Key):
+			if r.backend == SGLang && slices.Contains(ours, strings.ReplaceAll(e.Key, "_", "-")) {
+				r.warn(at, "%s: %s follows from the job's resources; leave it out", section, e.Key)
+			}
+		case strings.Contains(e.Key, "_") && !r.today():
 			r.problem(at, "Invalid key '%s' in %s: Keys must use dashes (kebab-case), not underscores. Use '%s' instead.",
 				e.Key, section, strings.ReplaceAll(e.Key, "_", "-"))
 		case !flagForm.MatchString(e.Key):
@@ -251,13 +321,26 @@ func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
+	if r.today() {
+		for i := range all {
+			all[i].Key = strings.ReplaceAll(all[i].Key, "_", "-")
+		}
+	}
 	to(all)
 }
 
 // flag reads the value of a flag, or the value of one item of a flag's list.
 func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
-	if r.placeholder(path, n) {
+	if !r.literal(n) && r.placeholder(path, n) {
 		return n.Source, true
+	}
+	if r.today() {
+		switch {
+		case n.Kind == yamltree.Null || n.Kind == yamltree.Map:
+			return n.Plain(), true
+		case n.Kind == yamltree.Float && !pythonFloat.MatchString(n.Source):
+			return n.Source, true
+		}
 	}
 	switch n.Kind {
 	case yamltree.Bool:
@@ -279,7 +362,7 @@ func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
 	case yamltree.List:
 		items := []any{}
 		for _, item := range n.Items {
-			if item.Kind == yamltree.List {
+			if item.Kind == yamltree.List && !r.today() {
 				r.wrong(path, item, "%s: the value of a flag cannot be a list of lists", path)
 				return nil, false
 			}
@@ -297,6 +380,9 @@ func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
 	}
 	return nil, false
 }
+
+// pythonFloat matches the numbers that Python's YAML parser takes for floating-point numbers. It reads 1e6 as a text.
+var pythonFloat = regexp.MustCompile(`^[-+]?(\d[\d_]*\.[\d_]*([eE][-+]\d+)?|\.[\d_]+([eE][-+]\d+)?|\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 
 // oldBool parses yes, no, on and off without quotes. YAML 1.1 reads these words as booleans, and so does Python.
 func oldBool(n *yamltree.Node) (yes, ok bool) {

@@ -1,0 +1,291 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/job/spec"
+)
+
+// Ports of workers, as in today's srtctl. Workers of a node have different ports.
+const (
+	todayPort      = 6100
+	todayStride    = 32
+	bootstrapPort  = 7200
+	ncclPort       = 17500
+	todayDistPort  = 8300
+	todayVLLMPort  = 8000
+	defaultRatio   = "1"
+	configsInImage = "/configs"
+)
+
+// today reports whether a job has one of the dialects that srtctl has had since December 19, 2025.
+func today(j *spec.Job) bool {
+	return j.Dialect() == spec.DialectM || j.Dialect() == spec.DialectH
+}
+
+// today assigns the workers of a job to nodes and GPUs as today's srtctl does.
+func (p *Plan) today() {
+	j := p.Job
+	placed, _ := j.Place()
+	ports, bootstraps := map[int]int{}, map[int]int{}
+	process := 0
+	for _, at := range placed {
+		w := Worker{Role: at.Role, Index: at.Index, Nodes: at.Nodes, GPUs: at.GPUs, Process: process, Dist: todayDistPort}
+		leader := at.Nodes[0]
+		w.Port = todayPort + todayStride*ports[leader]
+		if j.Backend.Type == spec.VLLM {
+			w.Port = todayVLLMPort + ports[leader]
+		}
+		if p.Local {
+			w.Port, w.Dist = httpPort+len(p.Workers), distPort+len(p.Workers)
+		}
+		if port, ok := value(j.Backend.Config[at.Role], "port").(int64); ok && j.Backend.Type != spec.VLLM {
+			w.Port = int(port)
+		}
+		ports[leader]++
+		if at.Role == spec.Prefill {
+			w.Second = bootstraps[leader]
+			bootstraps[leader]++
+		}
+		process += len(at.Nodes)
+		if ph := j.Phase(at.Role); ph != nil && len(placed) == 1 {
+			p.Phases = append(p.Phases, Phase{Role: at.Role, Worker: len(p.Workers), Prompts: max(promptsOf(ph, shortest(j, ph)), ph.Concurrency*j.Today.PromptsMult), Phase: *ph})
+		}
+		p.Workers = append(p.Workers, w)
+	}
+	for _, role := range j.Roles() {
+		p.Nodes += j.Nodes(role)
+	}
+	if p.Image == "" {
+		return
+	}
+	for _, m := range j.Today.Mounts {
+		p.Mounts = append(p.Mounts, m.Name+":"+m.Value)
+	}
+	if j.Today.Setup != "" {
+		p.Preamble = "bash " + path.Join(configsInImage, j.Today.Setup)
+	}
+}
+
+// serverToday returns the command that runs on one node of a worker. It is the command of today's srtctl if the
+// frontend is sglang or vllm. Other frontends need other programs, which Replaced names.
+func (p *Plan) serverToday(w *Worker, rank int, logs, leader, node string) Command {
+	j, b := p.Job, &p.Job.Backend
+	c := Command{}
+	for _, v := range slices.Concat(b.Environment[w.Role], j.Today.Environment) {
+		value := strings.NewReplacer("{node}", node, "{node_id}", strconv.Itoa(w.Nodes[rank])).Replace(v.Value)
+		c.Env = append(c.Env, v.Name+"="+value)
+	}
+	direct := b.Type == spec.VLLM && j.Today.Frontend == "vllm" && !p.Local && !j.Today.SetVisible
+	if len(w.GPUs) > 0 && !direct {
+		c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES="+joined(w.GPUs))
+	}
+	if j.Profiling.Type == spec.Torch && b.Type == spec.SGLang {
+		c.Env = append(c.Env, "SGLANG_TORCH_PROFILER_DIR="+p.profiles(logs, w.Role))
+	}
+	if j.Profiling.Type == spec.Nsys {
+		c.Args = []string{"nsys", "profile", "-t", "cuda,nvtx", "--cuda-graph-trace=node", "-c", "cudaProfilerApi", "--capture-range-end", "stop", "--force-overwrite", "true"}
+		c.Args = append(append(c.Args, j.Today.NsysArgs...), "-o", strings.TrimSuffix(p.report(w, rank, logs, node), ".nsys-rep"))
+	}
+	if b.Type == spec.VLLM {
+		c.Args = append(c.Args, p.vllm(w, rank, logs, leader, direct)...)
+		return c
+	}
+	port := w.Port
+	if rank > 0 {
+		port = 0
+	}
+	c.Args = append(c.Args, "python3", "-m", "sglang.launch_server", "--model-path", p.model(), "--served-model-name", p.served(),
+		"--host", "0.0.0.0", "--port", strconv.Itoa(port), "--nccl-port", strconv.Itoa(ncclPort+w.Process+rank))
+	if w.Role != spec.Aggregated {
+		c.Args = append(c.Args, "--disaggregation-mode", string(w.Role))
+		if w.Role == spec.Prefill && rank == 0 {
+			c.Args = append(c.Args, "--disaggregation-bootstrap-port", strconv.Itoa(bootstrapPort+w.Second))
+		}
+	}
+	if len(w.Nodes) > 1 {
+		c.Args = append(c.Args, "--dist-init-addr", fmt.Sprintf("%s:%d", leader, w.Dist), "--nnodes", strconv.Itoa(len(w.Nodes)), "--node-rank", strconv.Itoa(rank))
+	}
+	return Command{c.Env, append(c.Args, without(b.Config[w.Role], "model-path", "served-model-name", "nccl-port")...)}
+}
+
+// vllm returns the command of a vLLM worker. direct is set if srtctl starts the same program.
+func (p *Plan) vllm(w *Worker, rank int, logs, leader string, direct bool) []string {
+	j := p.Job
+	args := []string{"vllm", "serve", p.model()}
+	if rank == 0 {
+		args = append(args, "--host", "0.0.0.0", "--port", strconv.Itoa(w.Port))
+	}
+	if len(w.Nodes) > 1 {
+		args = append(args, "--master-addr", leader, "--nnodes", strconv.Itoa(len(w.Nodes)), "--node-rank", strconv.Itoa(rank))
+		if rank > 0 {
+			args = append(args, "--headless")
+		}
+	}
+	if direct {
+		gpus := w.GPUs
+		for g := range j.Resources.GPUsPerNode {
+			if w.GPUs == nil {
+				gpus = append(gpus, g)
+			}
+		}
+		args = append(args, "--device-ids", joined(gpus))
+	}
+	flags := slices.Clone(j.Backend.Config[w.Role])
+	set := func(key string, value any) {
+		if !has(flags, key) {
+			flags = append(flags, spec.Flag{Key: key, Value: value})
+		}
+	}
+	set("served-model-name", p.served())
+	switch ph := j.Phase(w.Role); {
+	case ph == nil:
+	case j.Profiling.Type == spec.Torch:
+		set("profiler-config", fmt.Sprintf(`{"profiler": "torch", "torch_profiler_dir": %q}`, p.profiles(logs, w.Role)))
+	case j.Profiling.Type == spec.Nsys:
+		set("profiler-config", fmt.Sprintf(`{"profiler": "cuda", "delay_iterations": %d, "max_iterations": %d}`, ph.StartStep, ph.StopStep-ph.StartStep))
+	}
+	slices.SortStableFunc(flags, func(a, b spec.Flag) int { return strings.Compare(a.Key, b.Key) })
+	drop := []string{"headless", "host", "port", "master-addr", "nnodes", "node-rank", "connector"}
+	if rank > 0 {
+		drop = append(drop, "api-server-count")
+	}
+	return append(args, without(flags, drop...)...)
+}
+
+// without returns the arguments of flags, except for some flags.
+func without(flags []spec.Flag, drop ...string) (args []string) {
+	for _, f := range flags {
+		if !slices.Contains(drop, f.Key) {
+			args = append(args, f.Args()...)
+		}
+	}
+	return args
+}
+
+func joined(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
+}
+
+// model returns the model as the servers name it: an identifier of Hugging Face, or a directory.
+func (p *Plan) model() string {
+	m := p.Job.Model.Path
+	switch id, hub := strings.CutPrefix(m, "hf:"); {
+	case hub:
+		return id
+	case p.Image != "" || strings.HasPrefix(m, "/") && !p.Local:
+		return "/model"
+	}
+	return m
+}
+
+// served returns the name under which the servers offer the model.
+func (p *Plan) served() string {
+	for _, role := range []spec.Role{spec.Prefill, spec.Aggregated, spec.Decode} {
+		if name, ok := value(p.Job.Backend.Config[role], "served-model-name").(string); ok {
+			return name
+		}
+	}
+	return path.Base(strings.TrimPrefix(p.Job.Model.Path, "hf:"))
+}
+
+// report returns the path of the nsys report of one node of a worker.
+func (p *Plan) report(w *Worker, rank int, logs, node string) string {
+	if !today(p.Job) {
+		return path.Join(logs, "profiles", fmt.Sprintf("%s_%d.nsys-rep", w.Role, rank))
+	}
+	gpus := w.GPUs
+	for g := range p.Job.Resources.GPUsPerNode {
+		if w.GPUs == nil {
+			gpus = append(gpus, g)
+		}
+	}
+	return path.Join(p.profiles(logs, w.Role), fmt.Sprintf("%s_%s_profile_gpu%s.nsys-rep", node, w.Name(), strings.ReplaceAll(joined(gpus), ",", "-")))
+}
+
+// Replaced returns lines about programs of srtctl that stepscope replaces by others, or leaves out.
+func (p *Plan) Replaced() (lines []string) {
+	j := p.Job
+	if !today(j) {
+		return nil
+	}
+	programs := map[string]string{spec.SGLang: "sglang.launch_server instead of dynamo.sglang", spec.VLLM: "vllm serve instead of dynamo.vllm"}
+	if what := programs[j.Backend.Type]; what != "" && j.Today.Frontend == "dynamo" {
+		lines = append(lines, "starts "+what+": no NATS, etcd, Dynamo and nginx")
+	}
+	if len(p.Workers) > 1 {
+		lines = append(lines, "several workers: requests come through a router, which job apply does not start yet, so no load is shown")
+	}
+	if n := len(j.Benchmark.Concurrencies); n > 1 && len(p.Phases) > 0 {
+		lines = append(lines, fmt.Sprintf("%d concurrencies: the load has the concurrency %d; --concurrency chooses another one", n, p.Phases[0].Concurrency))
+	}
+	return lines
+}
+
+// NotRun returns the parts of a job that job apply does not run. Some of them --dry-run can show.
+func NotRun(j *spec.Job) (parts []string) {
+	parts = slices.Clone(j.Cannot)
+	if !today(j) {
+		return parts
+	}
+	switch {
+	case j.Disaggregated():
+		parts = append(parts, "prefill and decode workers of this format")
+	case j.Workers(spec.Aggregated) > 1:
+		parts = append(parts, "several workers of this format, which need a router")
+	}
+	if !j.Recorded() && len(j.Cannot) == 0 {
+		parts = append(parts, "a benchmark without profiling (add profiling: {type: torch, aggregated: {start_step: 40, stop_step: 60}})")
+	}
+	return parts
+}
+
+// shortest returns the number of tokens of the shortest answer of a load.
+func shortest(j *spec.Job, ph *spec.Phase) int {
+	ratio, err := strconv.ParseFloat(rangeRatio(j), 64)
+	if err != nil {
+		return max(1, ph.OSL)
+	}
+	return max(1, int(float64(ph.OSL)*ratio))
+}
+
+// after returns the step of the load after which the window is opened. Under nsys, vLLM itself waits for the step.
+func after(j *spec.Job, ph *Phase) int {
+	if today(j) && j.Backend.Type == spec.VLLM && j.Profiling.Type == spec.Nsys {
+		return 0
+	}
+	return ph.StartStep
+}
+
+// api returns the API of the servers, as the load names it.
+func api(j *spec.Job) string {
+	if j.Backend.Type == spec.VLLM {
+		return spec.VLLM
+	}
+	return spec.SGLang
+}
+
+// rangeRatio returns the shortest length of a request as a share of the longest.
+func rangeRatio(j *spec.Job) string {
+	if !today(j) || j.Benchmark.Type != spec.SABench {
+		return defaultRatio
+	}
+	return strconv.FormatFloat(j.Today.RangeRatio, 'g', -1, 64)
+}
+
+// warmups returns the number of warm-up requests of a load.
+func warmups(j *spec.Job, ph *Phase) int {
+	if !today(j) || j.Benchmark.Type != spec.SABench {
+		return warmupRequests
+	}
+	return cmp.Or(ph.Concurrency*j.Today.WarmupMult, warmupRequests)
+}
