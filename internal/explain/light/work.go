@@ -34,24 +34,6 @@ type Batch struct {
 	Keys, Pairs int64
 }
 
-// Sums returns the keys and pairs of requests with the given numbers of new tokens and keys, if a query sees window keys
-// at most (0: all).
-func Sums(tokens, keys []int, window int) (sum, pairs int64) {
-	for i, k := range keys {
-		q := tokens[i]
-		if window == 0 || k <= window {
-			sum, pairs = sum+int64(k), pairs+int64(q)*int64(k)-int64(q)*int64(q-1)/2
-			continue
-		}
-		sum += int64(min(k, window+q-1))
-		full := min(q, k-window) // queries that see the whole window
-		rest := q - full         // the first queries see less
-		first := k - q + 1
-		pairs += int64(full)*int64(window) + int64(rest)*int64(first) + int64(rest)*int64(rest-1)/2
-	}
-	return sum, pairs
-}
-
 // Role is the task of a kernel in a step.
 type Role string
 

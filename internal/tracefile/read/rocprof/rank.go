@@ -199,9 +199,9 @@ type rank struct {
 }
 
 type trackKey struct {
-	gpu           bool
-	device        int32
-	stream, queue int64
+	gpu    bool
+	device int32
+	stream int64
 }
 
 func newRank(p *process) *rank {
