@@ -178,7 +178,8 @@ func paceLess(records []Record, ok []*Record, run *Run, t delay) *Pace {
 			last, _ := slices.BinarySearch(ended, to+1)
 			return float64(last-first) / float64(max(t.left(from, to), 1)) * 1e9
 		}
-		if p.Sustained = rate(); p.Offered < (1+rateExcess)*p.Sustained { // the server caught up later: only the completions up to the peak count
+		p.Sustained = rate()
+		if done, _ := slices.BinarySearch(ended, peak+1); p.Offered < (1+rateExcess)*p.Sustained && done > 2 { // the server caught up later: only the completions up to the peak count
 			from, to = ended[0]+1, peak
 			p.Sustained = rate()
 		}

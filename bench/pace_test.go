@@ -115,6 +115,23 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestPaceOfBurst: no request has completed when most are in flight. The rate of completions is still positive.
+func TestPaceOfBurst(t *testing.T) {
+	var records []Record
+	for i := range int64(1000) {
+		at := int64(0)
+		if i >= 400 {
+			at = (i - 400) * 100_000 * ms / 600
+		}
+		done := max((i+1)*50*ms, at) + 1000*ms
+		records = append(records, Record{Index: int(i), Scheduled: at, Released: at, Sent: at, First: done, Last: done, Done: done, OutputLen: 1, Chunks: []Chunk{{At: done, Tokens: 1, Text: true}}})
+	}
+	p := Summarize(records, &Run{Traced: true, Duration: 101_000 * ms}, Options{}).Pace
+	if p == nil || p.Sustained < 0 || p.Verdict == Overload && (p.Sustained < 5 || p.Sustained > 40) {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestPaceOfRecorded: a server that has 87 requests in flight after 8 s is overloaded, although it caught up
 // later.
 func TestPaceOfRecorded(t *testing.T) {

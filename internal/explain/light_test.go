@@ -122,14 +122,24 @@ func TestLightRefuses(t *testing.T) {
 	_, other := lit(t, "sglang_plain", llama8B)
 	module("another model", &other.Light, light.GateUp, "light_grid")
 	m, _ := light.ReadModel([]byte(denseModel))
-	d, _ := light.FindDevice("NVIDIA H200", 0)
-	h100, _ := light.FindDevice("NVIDIA H100 80GB HBM3", 0)
+	d, _ := light.FindDevice("NVIDIA H200")
+	h100, _ := light.FindDevice("NVIDIA H100 80GB HBM3")
 	two := light.Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}
 	slower := light.Compare(w.aligned, m, r.Steps, h100, two)
 	module("another device", &slower, light.GateUp, "light_too_fast")
 	single := light.Compare(w.aligned, m, r.Steps, d, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
 	module("one rank", &single, light.GateUp, "light_too_fast")
 	module("one rank", &single, light.O, "light_other")
+	for name, l := range map[string]*result.Light{"another model": &other.Light, "another device": &slower, "one rank": &single} {
+		if l.Why.Key != "light_wrong" {
+			t.Errorf("%s: %s", name, l.Why)
+		}
+		for _, s := range l.Steps {
+			if s.Least != 0 || s.Floor != 0 {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
 }
 
 // TestLightDiff compares windows of SGLang and vLLM with the same model and devices: the parts add up to the whole step, and

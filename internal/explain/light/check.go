@@ -16,8 +16,10 @@ const (
 	kinds     = 0.05 // share of the grids of a module that may differ
 )
 
-// check refuses the modules whose kernels contradict the sizes.
-func (c *comparer) check() {
+// check refuses the modules whose kernels contradict the sizes. If a product contradicts them by its grid or its rate, the
+// configuration, the layout or the device is not that of the window. check then refuses everything and returns the reason.
+func (c *comparer) check() fact.Fact {
+	var wrong fact.Fact
 	for _, k := range c.order {
 		s := c.sums[k]
 		w := &s.calls[0].work
@@ -25,34 +27,35 @@ func (c *comparer) check() {
 		switch {
 		case float64(s.differs) > kinds*float64(s.agrees+s.differs):
 			s.refused = fact.Of("light_grid", "kernels", s.differs, "of", s.agrees+s.differs)
-		case s.mixed():
-			s.refused = fact.Of("light_mixed")
-		case w.Weights > large && s.rate((*Work).Bytes, 0.9) > overPeak*c.d.Memory: // other tensors may be in the L2 cache
-			s.refused = fact.Of("light_too_fast", "rate", s.rate((*Work).Bytes, 0.9)/1e9, "peak", c.d.Memory/1e9)
+		case max(w.Weights, w.KV) > large && s.rate(leastBytes, 0.9) > overPeak*c.d.Memory: // other tensors may be in the L2 cache
+			s.refused = fact.Of("light_too_fast", "rate", s.rate(leastBytes, 0.9)/1e9, "peak", c.d.Memory/1e9)
 		case w.N > 0 && s.rate(flops, 0.5) > overClock*peak:
 			s.refused = fact.Of("light_too_fast_flops", "rate", s.rate(flops, 0.5), "peak", peak)
 		}
+		if s.refused.Key != "" && wrong.Key == "" {
+			wrong = fact.Of("light_wrong", "module", string(k.role), "why", s.refused)
+		}
+		if s.refused.Key == "" && s.mixed() {
+			s.refused = fact.Of("light_mixed")
+		}
 	}
 	c.checkOrder()
-	c.spread()
+	if wrong.Key != "" {
+		for _, k := range c.order {
+			if s := c.sums[k]; s.refused.Key == "" {
+				s.refused = fact.Of("light_other")
+			}
+		}
+	}
+	return wrong
 }
 
-// spread refuses all products of a rank's steps of one kind if one contradicts the sizes: the others have the same model
-// and layout, but may not show that these are wrong.
-func (c *comparer) spread() {
-	wrong := map[stepKey]Role{}
-	for _, k := range c.order {
-		switch c.sums[k].refused.Key {
-		case "light_grid", "light_too_fast", "light_too_fast_flops":
-			wrong[stepKey{k.rank, k.kind}] = k.role
-		}
+// leastBytes returns the bytes that are read and written whatever experts the tokens choose.
+func leastBytes(w *Work) float64 {
+	if w.High > 0 {
+		return w.Low + w.Acts + w.KV
 	}
-	for _, k := range c.order {
-		role, ok := wrong[stepKey{k.rank, k.kind}]
-		if s := c.sums[k]; ok && s.refused.Key == "" && s.calls[0].work.N > 0 {
-			s.refused = fact.Of("light_other", "module", string(role))
-		}
-	}
+	return w.Bytes()
 }
 
 func flops(w *Work) float64 { return w.FLOPs }

@@ -1,8 +1,6 @@
 package light
 
-import (
-	"strings"
-)
+import "strings"
 
 // Device holds the limits of a device: rates of dense matrix products, and of its memory.
 type Device struct {
@@ -12,43 +10,36 @@ type Device struct {
 	FP4    float64 // FLOP/s; 0: none
 	Memory float64 // bytes/s
 	Link   float64 // bytes/s to the other devices of the host, in each direction; 0: none
-	SMs    int     // 0: not checked
+	SMs    int     // 0: unknown
 	Source string  // where the figures come from
 	Sure   string  // "high": two independent sources; "medium": one good source; "low": a data sheet from memory
 }
 
-// devices are tried in order: the first whose name occurs in the device's name, and whose SMs agree.
-var devices = []struct {
-	name string
-	Device
-}{
-	{"H100 PCIe", Device{"H100 PCIe", 756e12, 1513e12, 0, 2.0e12, 300e9, 114, "torchtitan; 114 SMs × 4096 × 1.62 GHz", "high"}},
-	{"H100 NVL", Device{"H100 NVL", 835e12, 1671e12, 0, 3.9e12, 300e9, 132, "data sheet", "medium"}},
-	{"H100 80GB HBM3", Device{"H100 SXM", 989e12, 1979e12, 0, 3.35e12, 450e9, 132, "torchtitan, pytorch/ao; 132 SMs × 4096 × 1.83 GHz", "high"}},
-	{"H200 NVL", Device{"H200 NVL", 835e12, 1671e12, 0, 4.8e12, 450e9, 132, "data sheet", "medium"}},
-	{"NVIDIA H200", Device{"H200 SXM", 989e12, 1979e12, 0, 4.8e12, 450e9, 132, "data sheet; Nsight Systems reports 4.814 TB/s", "high"}},
-	{"GB200", Device{"GB200", 2500e12, 5000e12, 10000e12, 8.0e12, 900e9, 0, "aiconfigurator", "medium"}},
-	{"B200", Device{"B200", 2250e12, 4500e12, 9000e12, 8.0e12, 900e9, 148, "torchtitan; 148 SMs × 8192 × 1.85 GHz", "medium"}},
-	{"A100-SXM4-40GB", Device{"A100 40 GB", 312e12, 0, 0, 1.555e12, 300e9, 108, "data sheet", "high"}},
-	{"A100-SXM4-80GB", Device{"A100 80 GB", 312e12, 0, 0, 2.039e12, 300e9, 108, "data sheet", "high"}},
-	{"A100 80GB PCIe", Device{"A100 80 GB PCIe", 312e12, 0, 0, 1.935e12, 300e9, 108, "data sheet", "high"}},
-	{"L40S", Device{"L40S", 362e12, 733e12, 0, 0.864e12, 0, 142, "aiconfigurator; 142 SMs × 1024 × 2.49 GHz", "high"}},
-	{"NVIDIA L4", Device{"L4", 121e12, 242e12, 0, 0.300e12, 0, 0, "data sheet (without sparsity)", "high"}},
-	{"RTX 4090", Device{"RTX 4090", 165e12, 330e12, 0, 1.008e12, 0, 128, "data sheet (accumulation in fp32)", "high"}},
-	{"MI300X", Device{"MI300X", 1307e12, 2615e12, 0, 5.3e12, 448e9, 304, "pytorch/ao", "high"}},
-	{"MI325X", Device{"MI325X", 1307e12, 2615e12, 0, 6.0e12, 448e9, 304, "pytorch/ao", "high"}},
-	{"MI355X", Device{"MI355X", 2517e12, 5033e12, 10066e12, 8.0e12, 537.6e9, 256, "AMD's page of 2026-08-31", "medium"}},
+// devices holds the limits by the names that drivers give. Names of parts of a device (MIG) and of other models with a
+// similar name are not among them.
+var devices = map[string]Device{
+	"NVIDIA H100 PCIe":        {"H100 PCIe", 756e12, 1513e12, 0, 2.0e12, 300e9, 114, "torchtitan; 114 SMs × 4096 × 1.62 GHz", "high"},
+	"NVIDIA H100 NVL":         {"H100 NVL", 835e12, 1671e12, 0, 3.9e12, 300e9, 132, "data sheet", "medium"},
+	"NVIDIA H100 80GB HBM3":   {"H100 SXM", 989e12, 1979e12, 0, 3.35e12, 450e9, 132, "torchtitan, pytorch/ao; 132 SMs × 4096 × 1.83 GHz", "high"},
+	"NVIDIA H200 NVL":         {"H200 NVL", 835e12, 1671e12, 0, 4.8e12, 450e9, 132, "data sheet", "medium"},
+	"NVIDIA H200":             {"H200 SXM", 989e12, 1979e12, 0, 4.8e12, 450e9, 132, "data sheet; Nsight Systems reports 4.814 TB/s", "high"},
+	"NVIDIA GB200":            {"GB200", 2500e12, 5000e12, 10000e12, 8.0e12, 900e9, 0, "aiconfigurator", "medium"},
+	"NVIDIA B200":             {"B200", 2250e12, 4500e12, 9000e12, 8.0e12, 900e9, 148, "torchtitan; 148 SMs × 8192 × 1.85 GHz", "medium"},
+	"NVIDIA A100-SXM4-40GB":   {"A100 40 GB", 312e12, 0, 0, 1.555e12, 300e9, 108, "data sheet", "high"},
+	"NVIDIA A100-SXM4-80GB":   {"A100 80 GB", 312e12, 0, 0, 2.039e12, 300e9, 108, "data sheet", "high"},
+	"NVIDIA A100 80GB PCIe":   {"A100 80 GB PCIe", 312e12, 0, 0, 1.935e12, 300e9, 108, "data sheet", "high"},
+	"NVIDIA L40S":             {"L40S", 362e12, 733e12, 0, 0.864e12, 0, 142, "aiconfigurator; 142 SMs × 1024 × 2.49 GHz", "high"},
+	"NVIDIA L4":               {"L4", 121e12, 242e12, 0, 0.300e12, 0, 58, "data sheet (without sparsity)", "high"},
+	"NVIDIA GeForce RTX 4090": {"RTX 4090", 165e12, 330e12, 0, 1.008e12, 0, 128, "data sheet (accumulation in fp32)", "high"},
+	"AMD Instinct MI300X":     {"MI300X", 1307e12, 2615e12, 0, 5.3e12, 448e9, 304, "pytorch/ao", "high"},
+	"AMD Instinct MI325X":     {"MI325X", 1307e12, 2615e12, 0, 6.0e12, 448e9, 304, "pytorch/ao", "high"},
+	"AMD Instinct MI355X":     {"MI355X", 2517e12, 5033e12, 10066e12, 8.0e12, 537.6e9, 256, "AMD's page of 2026-08-31", "medium"},
 }
 
-// FindDevice returns the limits of the device with the given name, as recorded in traces. sms is its number of
-// multiprocessors or compute units; 0: unknown.
-func FindDevice(name string, sms int) (Device, bool) {
-	for _, d := range devices {
-		if strings.Contains(name, d.name) && (sms == 0 || d.SMs == 0 || sms == d.SMs) {
-			return d.Device, true
-		}
-	}
-	return Device{}, false
+// FindDevice returns the limits of the device with the given name, as recorded in traces.
+func FindDevice(name string) (Device, bool) {
+	d, ok := devices[strings.TrimSuffix(name, " VF")] // a whole MI300X in a virtual machine
+	return d, ok
 }
 
 // rate returns the FLOP/s for products of a format. A device without the format computes in bf16.

@@ -33,7 +33,15 @@ func Diff(a, b *result.Light) (out []result.LightDiff, why fact.Fact) {
 			continue
 		}
 		found = append(found, kind)
-		ma, mb := meanOf(a, kind), meanOf(b, kind)
+		refused := map[string]bool{} // on either side
+		for _, l := range []*result.Light{a, b} {
+			for _, m := range l.Modules {
+				if m.Kind == kind && m.Why.Key != "" {
+					refused[m.Module] = true
+				}
+			}
+		}
+		ma, mb := meanOf(a, kind, refused), meanOf(b, kind, refused)
 		switch {
 		case mb.ranks == 0:
 		case ma.why.Key != "":
@@ -69,7 +77,8 @@ const (
 	wholeStep    = "step"
 )
 
-func meanOf(l *result.Light, kind string) *mean {
+// meanOf returns the means of a kind of steps. The time of refused modules counts as that of other kernels.
+func meanOf(l *result.Light, kind string, refused map[string]bool) *mean {
 	m := &mean{parts: map[string]float64{}, floors: map[string]float64{}, kernel: map[string]string{}}
 	steps := map[string]float64{}
 	for i := range l.Steps {
@@ -91,7 +100,11 @@ func meanOf(l *result.Light, kind string) *mean {
 	}
 	for i := range l.Modules {
 		x := &l.Modules[i]
-		if x.Kind == kind && x.Why.Key == "" {
+		switch {
+		case x.Kind != kind || x.Why.Key != "": // its time is already among other kernels
+		case refused[x.Module]:
+			add(x.Rank, otherKernels, x.Time)
+		default:
 			add(x.Rank, x.Module, x.Time)
 			m.floors[x.Module] += float64(x.Floor) / steps[x.Rank] / float64(m.ranks)
 			m.kernel[x.Module] = cmp.Or(m.kernel[x.Module], x.Kernel)

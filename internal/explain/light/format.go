@@ -1,6 +1,10 @@
 package light
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Format is the form in which the weights of the layers' products are stored. Embedding, head, router and norms are in
 // bf16 or fp16, as quantization_config leaves them out in published models.
@@ -28,6 +32,30 @@ type quantity struct {
 	ZeroPoint *bool     `json:"zero_point"`
 	Block     []float64 `json:"weight_block_size"`
 	Algorithm string    `json:"quant_algo"`
+	// Modules that are not quantised; the key depends on the method.
+	NotConvert []string `json:"modules_to_not_convert"`
+	Ignored    []string `json:"ignored_layers"`
+	Ignore     []string `json:"ignore"`
+}
+
+// excludesAttention reports whether the products of attention are not quantised. Modules that are never quantised here
+// (head, embedding, router, norms) may be excluded too; an exclusion of other modules is an error.
+func (q *quantity) excludesAttention() (attention bool, err error) {
+	if q == nil {
+		return false, nil
+	}
+	for _, name := range slices.Concat(q.NotConvert, q.Ignored, q.Ignore) {
+		has := func(parts ...string) bool {
+			return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(name, p) })
+		}
+		switch {
+		case has("attn"):
+			attention = true
+		case has("gate_proj", "gate_up_proj", "up_proj", "down_proj", "experts") || !has("lm_head", "embed", "router", "gate", "norm", "visual", "vision"):
+			return false, fmt.Errorf("config.json: quantization_config: the excluded module %q is not known; known are attention, lm_head, embedding, router and norms", name)
+		}
+	}
+	return attention, nil
 }
 
 // formatOf returns the format of the weights. A scale of a group takes two bytes, a scale of a block four, and a scale

@@ -21,7 +21,7 @@ func Of(a *match.Aligned, m *Model, steps []result.Step) result.Light {
 			return refuse(out, fact.Of("light_devices", "one", device, "other", r.Source.Device))
 		}
 	}
-	d, ok := FindDevice(device, 0)
+	d, ok := FindDevice(device)
 	if !ok {
 		return refuse(out, fact.Of("light_device", "device", cmp.Or(device, "the device")))
 	}
@@ -37,37 +37,60 @@ func refuse(out result.Light, why fact.Fact) result.Light {
 	return out
 }
 
-// LayoutOf derives the layout from the coordinates of the ranks. With data-parallel attention, the ranks of different DP
-// coordinates have different TP coordinates. Otherwise each DP coordinate is a replica.
+// LayoutOf derives the layout from the coordinates of the ranks, all of which must be there. With data-parallel attention,
+// ranks with different DP coordinates have different TP coordinates. Otherwise each DP coordinate is a replica. A single
+// rank tells the layout only if its file names the number of ranks and no DP or EP coordinate.
 func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
-	tp, ep, shared, perDP, world := map[int]bool{}, map[int]bool{}, map[int]int{}, map[int]map[int]bool{}, 0
+	tp, dp, ep, world := map[int]int{}, map[int]map[int]bool{}, map[int]bool{}, 0 // by TP: DP coordinates; by DP: TP coordinates
 	for _, r := range ranks {
 		c := r.Source.Rank
 		if c.PP > 0 {
 			return Layout{}, fact.Of("light_pipeline")
 		}
-		if world = max(world, r.Source.World.Size); perDP[c.DP] == nil {
-			perDP[c.DP] = map[int]bool{}
+		world = max(world, r.Source.World.Size)
+		at, of, experts := max(c.TP, 0), max(c.DP, 0), max(c.EP, 0)
+		if dp[of] == nil {
+			dp[of] = map[int]bool{}
 		}
-		if !perDP[c.DP][c.TP] {
-			shared[c.TP]++
+		if !dp[of][at] {
+			tp[at]++
 		}
-		tp[c.TP], ep[c.EP], perDP[c.DP][c.TP] = true, true, true
+		dp[of][at], ep[experts] = true, true
 	}
-	l := Layout{TP: len(tp), EP: len(ep)}
-	l.AttnTP = len(perDP[slices.MinFunc(ranks, func(x, y *match.Rank) int { return cmp.Compare(x.Source.Rank.DP, y.Source.Rank.DP) }).Source.Rank.DP])
-	for _, n := range shared {
-		if n > 1 { // replicas
-			l.TP = l.AttnTP
+	missing := fact.Of("light_layout", "ranks", len(ranks), "world", world)
+	if c := ranks[0].Source.Rank; len(ranks) == 1 && world > 1 {
+		if c.DP >= 0 || c.EP >= 0 {
+			return Layout{}, missing
+		}
+		return Layout{TP: world, AttnTP: world, EP: 1, MoETP: world}, fact.Fact{}
+	}
+	l := Layout{TP: len(tp), AttnTP: len(dp[0]), EP: len(ep)}
+	replicas := 1
+	for _, n := range tp {
+		if replicas = max(replicas, n); n != tp[0] {
+			return Layout{}, missing
 		}
 	}
-	if len(ranks) == 1 && world > 1 {
-		if c := ranks[0].Source.Rank; c.DP > 0 || c.EP > 0 {
-			return Layout{}, fact.Of("light_layout", "ranks", len(ranks), "world", world)
+	if replicas > 1 && replicas != len(dp) || l.AttnTP == 0 || world > l.TP*replicas {
+		return Layout{}, missing
+	}
+	for n := range l.TP {
+		if tp[n] == 0 {
+			return Layout{}, missing
 		}
-		l.TP, l.AttnTP = world, world
-	} else if world > l.TP*max(1, len(perDP)) || l.TP%l.EP != 0 || l.TP%l.AttnTP != 0 {
-		return Layout{}, fact.Of("light_layout", "ranks", len(ranks), "world", world)
+	}
+	for n := range len(dp) {
+		if len(dp[n]) != l.AttnTP {
+			return Layout{}, missing
+		}
+	}
+	for n := range l.EP {
+		if !ep[n] {
+			return Layout{}, missing
+		}
+	}
+	if l.TP%l.EP != 0 || l.TP%l.AttnTP != 0 {
+		return Layout{}, missing
 	}
 	l.MoETP = l.TP / l.EP
 	return l, fact.Fact{}
@@ -80,7 +103,7 @@ func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout
 	for _, r := range a.Ranks {
 		c.rank(r, steps)
 	}
-	c.check()
+	out.Why = c.check()
 	c.rows(&out)
 	return out
 }
@@ -219,7 +242,7 @@ func (c *comparer) step(r *match.Rank, i int, ops []int32, exposed []int64, t *r
 		for _, w := range works {
 			row.Least += int64(c.d.Floor(&w))
 			if of := calls[Place{w.Role, n}]; len(of) > 0 {
-				c.module(key, list, of, ops, r, exposed, w, rows)
+				c.module(key, list, of, ops, r, exposed, w, rows, b.Requests)
 			}
 		}
 	}
@@ -272,7 +295,7 @@ func executed(list []Kernel, places []Place, tokens int) int {
 }
 
 // module adds the kernels of one module in one layer, or outside of layers. of holds their indices in list.
-func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *match.Rank, exposed []int64, w Work, rows int) {
+func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *match.Rank, exposed []int64, w Work, rows, requests int) {
 	x := call{key: key, work: w}
 	main := -1
 	for _, i := range of {
@@ -293,6 +316,9 @@ func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *
 	s.kernels[list[main].Name]++
 	if w.N > 0 && !w.Unknown && list[main].Class == kernel.GEMM {
 		at := shape{rows}
+		if w.Role == Head {
+			at = shape{requests}
+		}
 		if s.shapes[at] == nil {
 			s.shapes[at] = map[gridName]bool{}
 		}
@@ -329,6 +355,7 @@ func (c *comparer) rows(out *result.Light) {
 			row.Bytes += s.calls[i].work.Bytes() / float64(len(s.calls))
 			row.FLOPs += s.calls[i].work.FLOPs / float64(len(s.calls))
 		}
+		row.Experts = w.High > 0
 		step := c.steps[stepKey{k.rank, k.kind}]
 		for i := range s.calls {
 			x := &s.calls[i]
@@ -339,6 +366,12 @@ func (c *comparer) rows(out *result.Light) {
 			floor, attain := min(int64(x.floor), x.exposed), min(int64(x.attain), x.exposed)
 			attain = max(attain, floor)
 			row.Floor, row.Attain = row.Floor+int64(x.floor), row.Attain+int64(x.attain)
+			if w := x.work; row.Experts {
+				w.Weights = x.work.Low
+				row.Low += int64(c.d.Floor(&w))
+				w.Weights = x.work.High
+				row.High += int64(c.d.Floor(&w))
+			}
 			step.Floor, step.Start, step.Slow = step.Floor+floor, step.Start+attain-floor, step.Slow+x.exposed-attain
 			step.Unpriced -= x.exposed
 		}
@@ -350,6 +383,9 @@ func (c *comparer) rows(out *result.Light) {
 		out.Modules = append(out.Modules, row)
 	}
 	for _, k := range c.kinds {
+		if out.Why.Key != "" {
+			c.steps[k].Least = 0
+		}
 		out.Steps = append(out.Steps, *c.steps[k])
 	}
 }

@@ -6,6 +6,7 @@
 package light
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,28 +20,29 @@ import (
 
 // Model holds the sizes of a decoder, from its config.json as published with the weights.
 type Model struct {
-	Family   string // model_type
-	Hidden   int    // size of the residual stream
-	Layers   int
-	Heads    int
-	KVHeads  int
-	HeadDim  int
-	Inter    int // size between the two products of a dense MLP
-	Vocab    int
-	QKVBias  bool
-	OBias    bool
-	QKNorm   bool
-	Tied     bool  // the head shares its weights with the embedding
-	Windows  []int // number of keys that a query of each layer sees; 0: all
-	Experts  int   // 0: dense
-	TopK     int
-	MoEInter int    // size between the two products of an expert
-	Shared   int    // size between the two products of all shared experts together; 0: none
-	Sparse   []bool // whether the MLP of each layer consists of experts
-	Gated    bool   // the shared expert has a gate
-	Bias     bool   // experts and router have a bias
-	Sinks    bool   // each head has a learned sink
-	Weight   Format
+	Family    string // model_type
+	Hidden    int    // size of the residual stream
+	Layers    int
+	Heads     int
+	KVHeads   int
+	HeadDim   int
+	Inter     int // size between the two products of a dense MLP
+	Vocab     int
+	QKVBias   bool
+	OBias     bool
+	QKNorm    bool
+	Tied      bool  // the head shares its weights with the embedding
+	Windows   []int // number of keys that a query of each layer sees; 0: all
+	Experts   int   // 0: dense
+	TopK      int
+	MoEInter  int    // size between the two products of an expert
+	Shared    int    // size between the two products of all shared experts together; 0: none
+	Sparse    []bool // whether the MLP of each layer consists of experts
+	Gated     bool   // the shared expert has a gate
+	Bias      bool   // experts and router have a bias
+	Sinks     bool   // each head has a learned sink
+	Weight    Format // of the MLPs
+	Attention Format // of qkv_proj and o_proj
 }
 
 // config is the part of config.json that determines the sizes.
@@ -74,8 +76,11 @@ type config struct {
 	Architectures []string  `json:"architectures"`
 }
 
-// mostLayers bounds the number of layers, experts and other counts of a configuration.
-const mostLayers = 1 << 20
+// mostLayers bounds the numbers of layers and experts of a configuration, mostSize its sizes.
+const (
+	mostLayers = 1 << 16
+	mostSize   = 1 << 24
+)
 
 // families lists the values of model_type whose work is known.
 var families = []string{"gpt_oss", "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}
@@ -115,10 +120,12 @@ func ReadModel(text []byte) (*Model, error) {
 		return nil, fmt.Errorf("not a config.json: %w", err)
 	}
 	if c.Text != nil {
-		q := c.Quantization
-		if c = *c.Text; c.Quantization == nil {
-			c.Quantization = q
+		whole := c
+		c = *whole.Text
+		if c.Quantization == nil {
+			c.Quantization = whole.Quantization
 		}
+		c.DType, c.DTypeNew, c.Tied = cmp.Or(c.DType, whole.DType), cmp.Or(c.DTypeNew, whole.DTypeNew), c.Tied || whole.Tied
 	}
 	if !slices.Contains(families, c.ModelType) {
 		return nil, fmt.Errorf("the work of model_type %q is not known; known are %s", c.ModelType, strings.Join(families, ", "))
@@ -128,16 +135,16 @@ func ReadModel(text []byte) (*Model, error) {
 	if m.KVHeads == 0 {
 		m.KVHeads = m.Heads
 	}
+	if m.HeadDim == 0 && m.Heads > 0 {
+		m.HeadDim = m.Hidden / m.Heads
+	}
 	for _, n := range []struct {
 		key string
 		is  int
-	}{{"hidden_size", m.Hidden}, {"num_hidden_layers", m.Layers}, {"num_attention_heads", m.Heads}, {"num_key_value_heads", m.KVHeads}, {"vocab_size", m.Vocab}} {
-		if n.is < 1 || n.is > 1<<30 || n.key == "num_hidden_layers" && n.is > mostLayers {
+	}{{"hidden_size", m.Hidden}, {"num_hidden_layers", m.Layers}, {"num_attention_heads", m.Heads}, {"num_key_value_heads", m.KVHeads}, {"head_dim", m.HeadDim}, {"vocab_size", m.Vocab}} {
+		if n.is < 1 || n.is > mostSize || n.key == "num_hidden_layers" && n.is > mostLayers {
 			return nil, fmt.Errorf("config.json: %s: want a positive number, got %d", n.key, n.is)
 		}
-	}
-	if m.HeadDim == 0 {
-		m.HeadDim = m.Hidden / m.Heads
 	}
 	bias := c.Bias != nil && *c.Bias
 	m.QKVBias, m.OBias = bias, bias
@@ -155,12 +162,16 @@ func ReadModel(text []byte) (*Model, error) {
 	}
 	m.windows(&c)
 	var err error
-	dtype := c.DType
-	if dtype == "" {
-		dtype = c.DTypeNew
+	if m.Weight, err = formatOf(cmp.Or(c.DType, c.DTypeNew), c.Quantization); err != nil {
+		return nil, err
 	}
-	m.Weight, err = formatOf(dtype, c.Quantization)
-	return m, err
+	m.Attention = m.Weight
+	if plainAttention, err := c.Quantization.excludesAttention(); err != nil {
+		return nil, err
+	} else if plainAttention || m.Family == "gpt_oss" { // whose experts alone are quantised
+		m.Attention = plain
+	}
+	return m, nil
 }
 
 // experts finds the layers with experts.
@@ -179,14 +190,14 @@ func (m *Model) experts(c *config) error {
 		if m.MoEInter = c.MoEInter; m.MoEInter == 0 {
 			m.MoEInter = c.Inter
 		}
-		if m.TopK < 1 || m.Experts < m.TopK || m.Experts > mostLayers || m.MoEInter < 1 {
+		if m.TopK < 1 || m.Experts < m.TopK || m.Experts > mostLayers || m.MoEInter < 1 || m.MoEInter > mostSize || c.SharedInter < 0 || c.SharedInter > mostSize {
 			return fmt.Errorf("config.json: %d experts, %d per token, of size %d: want positive numbers, and no more per token than there are", m.Experts, m.TopK, m.MoEInter)
 		}
 		if m.Family == "qwen2_moe" {
 			m.Shared, m.Gated = c.SharedInter, c.SharedInter > 0
 		}
 	}
-	if dense && m.Inter < 1 {
+	if dense && (m.Inter < 1 || m.Inter > mostSize) {
 		return fmt.Errorf("config.json: intermediate_size: want a positive number, got %d", m.Inter)
 	}
 	return nil

@@ -148,6 +148,9 @@ var tile = regexp.MustCompile(`^nvjet_\w+?_(\d+)x(\d+)_\d+x\d+_(\d+)x(\d+)_\w*?(
 // mostSplits bounds the parts into which a product is split along K.
 const mostSplits = 64
 
+// mostTile bounds the sides of a tile and of a cluster.
+const mostTile = 4096
+
 // Witness is the answer of a grid to the sizes of a product.
 type Witness uint8
 
@@ -174,13 +177,15 @@ func GridOf(name string, grid [3]int32, rows, n, sms int) Witness {
 	}
 	var size [4]int
 	for i := range size {
-		size[i], _ = strconv.Atoi(p[i+1])
-		if size[i] < 1 {
+		var err error
+		if size[i], err = strconv.Atoi(p[i+1]); err != nil || size[i] < 1 || size[i] > mostTile {
 			return Silent
 		}
 	}
 	tiles := up(div(n, size[0]), size[2]) * up(div(rows, size[1]), size[3])
 	switch {
+	case tiles < 1:
+		return Silent
 	case p[5] != "":
 		return agrees(blocks%tiles == 0 && blocks/tiles <= mostSplits)
 	case tiles > sms && blocks <= sms && sms > 0:

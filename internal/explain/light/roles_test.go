@@ -32,6 +32,8 @@ func TestGridOf(t *testing.T) {
 		{reduce, [3]int32{96, 1, 1}, 16, 6144, Differs},
 		{"nvjet_sm90_tst_64x16_64x16_4x1_v_bz_TNT", [3]int32{4, 30, 1}, 16, 12288, Silent},
 		{"nvjet_sm90_tst_192x160_64x4_1x2_h_bz_coopA_TNT", [3]int32{2, 66, 1}, 600, 12288, Silent},
+		{"nvjet_x_99999999999999999999x16_1x1_2x1_splitK_T", [3]int32{4, 1, 1}, 16, 64, Silent},
+		{"nvjet_sm90_tst_64x16_64x16_4x1_v_bz_splitK_TNT", [3]int32{4, 24, 1}, 16, 0, Silent},
 		{"ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x5_tn", [3]int32{96, 1, 1}, 16, 3072, Silent},
 	} {
 		if got := GridOf(c.name, c.grid, c.rows, c.n, 132); got != c.want {

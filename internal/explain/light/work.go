@@ -32,6 +32,7 @@ type Batch struct {
 	// Keys is the number of keys, summed over requests, that the last query of each sees. Pairs is the number of pairs of
 	// a query and a key that it sees. They are -1 if they are not known.
 	Keys, Pairs int64
+	KVBytes     int // of an element of the KV cache; 0: not known, at least 1
 }
 
 // Role is the task of a kernel in a step.
@@ -88,12 +89,21 @@ const (
 
 // product returns the work of a product over the given rows.
 func product(role Role, rows, n, k int, f Format, bias bool) Work {
-	w := Work{Role: role, N: n, K: k, Compute: f.Compute, Weights: float64(n) * float64(k) * f.Bytes, Acts: float64(rows) * float64(n+k) * actBytes,
+	w := Work{Role: role, N: n, K: k, Compute: f.Compute, Weights: float64(n) * float64(k) * f.Bytes, Acts: float64(rows) * (float64(n)*actBytes + float64(k)*f.input()),
 		FLOPs: 2 * float64(rows) * float64(n) * float64(k)}
 	if bias {
 		w.Weights += float64(n) * actBytes
 	}
 	return w
+}
+
+// input returns the bytes of an element of a product's input. An fp8 product reads it in fp8, with a scale for 128
+// elements.
+func (f Format) input() float64 {
+	if f.Compute == FP8 {
+		return 1 + 4.0/128
+	}
+	return actBytes
 }
 
 // plain is the format of the weights that are never quantised.
@@ -105,13 +115,13 @@ func (m *Model) Layer(i int, l Layout, b Batch) []Work {
 	q, kv := m.Heads/l.AttnTP, max(1, m.KVHeads/l.AttnTP)
 	rows := func(n int) float64 { return float64(t) * float64(n) * actBytes }
 	norm := func(role Role) Work { return Work{Role: role, Weights: float64(h) * actBytes, Acts: 4 * rows(h)} }
-	out := []Work{norm(NormIn), product(QKV, t, (q+2*kv)*d, h, m.Weight, m.QKVBias)}
+	out := []Work{norm(NormIn), product(QKV, t, (q+2*kv)*d, h, m.Attention, m.QKVBias)}
 	if m.QKNorm {
 		out = append(out, Work{Role: QKNorm, Weights: 2 * float64(d) * actBytes, Acts: 2 * rows((q+kv)*d)})
 	}
 	out = append(out, Work{Role: Rope, Acts: 2 * rows((q+kv)*d)},
-		Work{Role: KVWrite, Acts: 2 * rows(kv*d), KV: 2 * rows(kv*d)}, m.attention(i, q, kv, b),
-		product(O, t, h, q*d, m.Weight, m.OBias), norm(NormPost))
+		Work{Role: KVWrite, Acts: 2 * rows(kv*d), KV: 2 * float64(t) * float64(kv*d) * float64(max(b.KVBytes, 1))}, m.attention(i, q, kv, b),
+		product(O, t, h, q*d, m.Attention, m.OBias), norm(NormPost))
 	if m.Sparse[i] {
 		return append(out, m.moe(l, b)...)
 	}
@@ -119,16 +129,18 @@ func (m *Model) Layer(i int, l Layout, b Batch) []Work {
 	return append(out, product(GateUp, t, 2*inter, h, m.Weight, false), Work{Role: Act, Acts: 3 * rows(inter)}, product(Down, t, h, inter, m.Weight, false))
 }
 
-// attention returns the work of the attention of a layer, for q heads and kv key heads of this rank. With a window, the
-// bounds of the keys follow from the means of the batch.
+// attention returns the work of the attention of a layer, for q heads and kv key heads of this rank. With a window, the keys
+// of several requests are not known, because those of each are not.
 func (m *Model) attention(i, q, kv int, b Batch) Work {
-	w := Work{Role: Attention, Acts: 2 * float64(b.Tokens) * float64(q*m.HeadDim) * actBytes, Unknown: b.Keys < 0}
+	w := Work{Role: Attention, Acts: 2 * float64(b.Tokens) * float64(q*m.HeadDim) * actBytes, Unknown: b.Keys < 0 || b.KVBytes == 0}
 	keys, pairs := float64(max(b.Keys, int64(b.Requests))), float64(max(b.Pairs, int64(b.Tokens)))
-	if n := float64(m.Windows[i]); n > 0 && b.Requests > 0 {
-		new := float64(b.Tokens) / float64(b.Requests)
-		keys, pairs = min(keys, float64(b.Requests)*(n+new-1)), min(pairs, float64(b.Tokens)*n)
+	if n := float64(m.Windows[i]); n > 0 && b.Requests == 1 {
+		keys, pairs = min(keys, n+float64(b.Tokens)-1), min(pairs, float64(b.Tokens)*n)
+	} else if n > 0 {
+		w.Unknown = true
+		keys, pairs = max(float64(b.Requests), min(keys, n)), float64(b.Tokens)
 	}
-	w.KV, w.FLOPs = 2*keys*float64(kv*m.HeadDim)*actBytes, 4*float64(q*m.HeadDim)*pairs
+	w.KV, w.FLOPs = 2*keys*float64(kv*m.HeadDim)*float64(max(b.KVBytes, 1)), 4*float64(q*m.HeadDim)*pairs
 	return w
 }
 

@@ -1,8 +1,13 @@
 package light
 
 import (
+	"fmt"
 	"math"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Published configurations, reduced to the keys that determine sizes.
@@ -56,11 +61,13 @@ func step(m *Model, l Layout, b Batch, d Device) (weights, all, flops, floor flo
 // TestSteps checks the work and the floor of whole steps against figures that were computed by hand: bytes of weights, all
 // bytes, FLOPs and µs. Embedding and final norm are left out there.
 func TestSteps(t *testing.T) {
-	h200, _ := FindDevice("NVIDIA H200", 132)
-	h100, _ := FindDevice("NVIDIA H100 80GB HBM3", 132)
+	h200, _ := FindDevice("NVIDIA H200")
+	h100, _ := FindDevice("NVIDIA H100 80GB HBM3")
 	one, two := Layout{1, 1, 1, 1}, Layout{2, 2, 1, 2}
-	decode := func(n int, keys int64) Batch { return Batch{Tokens: n, Requests: n, Keys: keys, Pairs: keys} }
-	prefill := Batch{Tokens: 2048, Requests: 1, Keys: 2048, Pairs: 2048 * 2049 / 2}
+	decode := func(n int, keys int64) Batch {
+		return Batch{Tokens: n, Requests: n, Keys: keys, Pairs: keys, KVBytes: 2}
+	}
+	prefill := Batch{Tokens: 2048, Requests: 1, Keys: 2048, Pairs: 2048 * 2049 / 2, KVBytes: 2}
 	for _, c := range []struct {
 		model  string
 		layout Layout
@@ -97,7 +104,7 @@ func TestModules(t *testing.T) {
 	}{
 		{"dense", Layout{2, 2, 1, 2}, Batch{Tokens: 16, Requests: 16, Keys: 2886, Pairs: 2886}, []figure{
 			{QKV, 25.395, 0.4027}, {O, 16.974, 0.2684}, {GateUp, 101.187, 1.6106}, {Down, 50.659, 0.8053}}},
-		{"Qwen3-8B", Layout{1, 1, 1, 1}, Batch{Tokens: 32, Requests: 32, Keys: 32785, Pairs: 32785}, []figure{
+		{"Qwen3-8B", Layout{1, 1, 1, 1}, Batch{Tokens: 32, Requests: 32, Keys: 32785, Pairs: 32785, KVBytes: 2}, []figure{
 			{GateUp, 203.16, 6.442451}, {Down, 101.71, 3.221225}, {QKV, 50.99, 1.610613}, {O, 34.08, 1.073742}, {Head, 1254.65, 39.829111}, {Attention, 134.81, 0.537149}}},
 	} {
 		m := model(t, c.model)
@@ -143,8 +150,11 @@ func TestReadModelRefuses(t *testing.T) {
 		`[`:                            "not a config.json: unexpected end of JSON input",
 		`{"model_type":"deepseek_v3"}`: `the work of model_type "deepseek_v3" is not known; known are gpt_oss, llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe`,
 		`{"model_type":"llama","hidden_size":4096}`: "config.json: num_hidden_layers: want a positive number, got 0",
-		`{"model_type":"mixtral","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":8,"intermediate_size":8,"num_local_experts":2,"num_experts_per_tok":3}`: "config.json: 2 experts, 3 per token, of size 8: want positive numbers, and no more per token than there are",
-		`{"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":8,"intermediate_size":8,"quantization_config":{"quant_method":"quip"}}`:   `config.json: quantization_config: the format of quant_method "quip" is not known; known are fp8, mxfp4, mxfp8, and gptq and awq with 4 bits`,
+		`{"model_type":"mixtral","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":8,"intermediate_size":8,"num_local_experts":2,"num_experts_per_tok":3}`:                                                "config.json: 2 experts, 3 per token, of size 8: want positive numbers, and no more per token than there are",
+		`{"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":8,"intermediate_size":8,"quantization_config":{"quant_method":"quip"}}`:                                                  `config.json: quantization_config: the format of quant_method "quip" is not known; known are fp8, mxfp4, mxfp8, and gptq and awq with 4 bits`,
+		`{"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"head_dim":-1,"vocab_size":8,"intermediate_size":8,"torch_dtype":"bfloat16"}`:                                                         "config.json: head_dim: want a positive number, got -1",
+		`{"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":16,"vocab_size":8,"intermediate_size":8,"torch_dtype":"bfloat16"}`:                                                                      "config.json: head_dim: want a positive number, got 0",
+		`{"model_type":"llama","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":8,"intermediate_size":8,"quantization_config":{"quant_method":"fp8","ignored_layers":["model.layers.0.mlp.down_proj"]}}`: `config.json: quantization_config: the excluded module "model.layers.0.mlp.down_proj" is not known; known are attention, lm_head, embedding, router and norms`,
 	} {
 		if _, err := ReadModel([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
@@ -169,4 +179,67 @@ func FuzzReadModel(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFormats checks the bytes of weights, and of attention if it is not quantised.
+func TestFormats(t *testing.T) {
+	const sizes = `{"model_type":"%s","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":2,"head_dim":32,"vocab_size":64,"intermediate_size":64,"num_local_experts":4,"num_experts_per_tok":2,"quantization_config":{%s}}`
+	for _, c := range []struct {
+		family, quantization string
+		mlp, attention       float64
+	}{
+		{"llama", `"quant_method":"fp8"`, 1, 1},
+		{"llama", `"quant_method":"fp8","weight_block_size":[128,128]`, 1 + 4.0/16384, 1 + 4.0/16384},
+		{"llama", `"quant_method":"fp8","ignored_layers":["lm_head","model.layers.0.self_attn.q_proj"]`, 1, 2},
+		{"llama", `"quant_method":"awq","bits":4,"group_size":128`, 0.51953125, 0.51953125},
+		{"gpt_oss", `"quant_method":"mxfp4"`, 0.53125, 2},
+		{"gpt_oss", `"quant_method":"mxfp4","modules_to_not_convert":["model.layers.*.self_attn","model.layers.*.mlp.router","model.embed_tokens","lm_head"]`, 0.53125, 2},
+	} {
+		m, err := ReadModel(fmt.Appendf(nil, sizes, c.family, c.quantization))
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+		} else if m.Weight.Bytes != c.mlp || m.Attention.Bytes != c.attention {
+			t.Errorf("%+v: %v, attention %v", c, m.Weight, m.Attention)
+		}
+	}
+}
+
+// TestFindDevice checks that parts of devices and devices with a similar name have no peaks.
+func TestFindDevice(t *testing.T) {
+	for name, want := range map[string]string{
+		"NVIDIA H100 80GB HBM3": "H100 SXM", "NVIDIA L4": "L4", "AMD Instinct MI300X VF": "MI300X",
+		"NVIDIA L40": "", "NVIDIA H100 80GB HBM3 MIG 1g.10gb": "", "NVIDIA GeForce RTX 4090 D": "", "NVIDIA GeForce RTX 4090 Laptop GPU": "", "H100": "", "": "",
+	} {
+		if d, _ := FindDevice(name); d.Name != want {
+			t.Errorf("%q: got %q, want %q", name, d.Name, want)
+		}
+	}
+}
+
+// TestLayoutOf checks the layouts of complete and incomplete windows.
+func TestLayoutOf(t *testing.T) {
+	rank := func(tp, dp, ep, world int) *match.Rank {
+		return &match.Rank{Rank: &prep.Rank{Source: trace.Source{Rank: trace.Rank{TP: tp, DP: dp, PP: -1, EP: ep}, World: trace.World{Known: true, Size: world}}}}
+	}
+	for name, c := range map[string]struct {
+		ranks []*match.Rank
+		want  Layout // zero: refused
+	}{
+		"one rank":                   {[]*match.Rank{rank(-1, -1, -1, 0)}, Layout{1, 1, 1, 1}},
+		"two ranks":                  {[]*match.Rank{rank(0, -1, -1, 2), rank(1, -1, -1, 2)}, Layout{2, 2, 1, 2}},
+		"one of two":                 {[]*match.Rank{rank(1, -1, -1, 2)}, Layout{2, 2, 1, 2}},
+		"one of eight with DP":       {[]*match.Rank{rank(0, 0, 0, 8)}, Layout{}},
+		"rank 3 alone, no world":     {[]*match.Rank{rank(3, -1, -1, 0)}, Layout{}},
+		"two of four":                {[]*match.Rank{rank(0, -1, -1, 4), rank(1, -1, -1, 4)}, Layout{}},
+		"replicas":                   {[]*match.Rank{rank(0, 0, -1, 2), rank(1, 0, -1, 2), rank(0, 1, -1, 2), rank(1, 1, -1, 2)}, Layout{2, 2, 1, 2}},
+		"DP attention and experts":   {[]*match.Rank{rank(0, 0, 0, 2), rank(1, 1, 1, 2)}, Layout{2, 1, 2, 1}},
+		"DP attention, half of it":   {[]*match.Rank{rank(0, 0, -1, 8), rank(1, 0, -1, 8), rank(2, 1, -1, 8), rank(3, 1, -1, 8)}, Layout{}},
+		"a replica lacks a rank":     {[]*match.Rank{rank(0, 0, -1, 2), rank(1, 0, -1, 2), rank(0, 1, -1, 2)}, Layout{}},
+		"experts of a rank are gone": {[]*match.Rank{rank(0, 0, 0, 2), rank(1, 1, 2, 2)}, Layout{}},
+	} {
+		got, why := LayoutOf(c.ranks)
+		if got != c.want || (why.Key == "") != (c.want != Layout{}) {
+			t.Errorf("%s: got %v (%s), want %v", name, got, why, c.want)
+		}
+	}
 }

@@ -31,7 +31,12 @@ func lightOf(r *result.Report) string {
 		}
 		n := int64(s.Steps)
 		least := ""
-		if slices.ContainsFunc(l.Modules, func(m result.LightModule) bool { return m.Kind == kind && m.AtLeast }) {
+		of := func(is func(m *result.LightModule) bool) bool {
+			return slices.ContainsFunc(l.Modules, func(m result.LightModule) bool { return m.Kind == kind && is(&m) })
+		}
+		if of(func(m *result.LightModule) bool { return m.Experts }) {
+			least = "about "
+		} else if of(func(m *result.LightModule) bool { return m.AtLeast }) {
 			least = "at least "
 		}
 		text := fmt.Sprintf("%s step takes %s on %s; %s needs %s%s for it (%s)", capital(article(kind)), metric.Duration(s.Total/n), s.Rank, l.Device, least, metric.Duration(s.Least/n), share(ratio(s.Least, s.Total)))
@@ -162,6 +167,9 @@ func lightModulesTable(r *result.Report, limit int) *table {
 		floor := durCell(m.Floor / n)
 		if m.AtLeast {
 			floor.text = "≥ " + floor.text
+		}
+		if m.Experts {
+			floor.text += " (" + metric.Duration(m.Low/n) + " … " + metric.Duration(m.High/n) + ")"
 		}
 		t.rows = append(t.rows, []cell{
 			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(told && !m.AtLeast, durCell(max(m.Time-m.Floor, 0)/n)),

@@ -190,7 +190,8 @@ var wordings = map[string]string{
 	"light_mixed":          "layers run different kernels",
 	"light_too_fast":       "it would have to read {rate:gbs}, more than the memory's {peak:gbs}",
 	"light_too_fast_flops": "it would have to compute {rate:tflops}, more than the device's {peak:tflops}",
-	"light_other":          "{module} contradicts the sizes of the model or the number of ranks",
+	"light_other":          "another module contradicts the configuration, the number of ranks or the device",
+	"light_wrong":          "the configuration, the number of ranks or the device is not that of this window: {module}: {why}",
 	"light_times":          "{big} would take less time than {small}",
 
 	"replay_few":   "only {n} steps are comparable",

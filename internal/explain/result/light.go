@@ -64,8 +64,13 @@ type LightModule struct {
 	OfPeak       float64 `json:"of_peak"`
 	OfAttainable float64 `json:"of_attainable"`
 	Compute      bool    `json:"compute_bound"`
-	AtLeast      bool    `json:"at_least"` // Bytes and FLOPs are lower bounds: the lengths of the contexts are not known
-	Grid         bool    `json:"grid"`     // the grids of the kernels agree with the sizes
+	// Experts is true if the floor depends on the choice of experts. Floor is then that of tokens that choose at random, Low
+	// and High those of the fewest and the most experts.
+	Experts bool  `json:"experts"`
+	Low     int64 `json:"low_ns"`
+	High    int64 `json:"high_ns"`
+	AtLeast bool  `json:"at_least"` // Bytes and FLOPs are lower bounds: the lengths of the contexts are not known
+	Grid    bool  `json:"grid"`     // the grids of the kernels agree with the sizes
 	// Why is the reason if the module cannot be told. Floor, Attain and the shares are then 0.
 	Why fact.Fact `json:"why"`
 }
