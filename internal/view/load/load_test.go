@@ -236,7 +236,7 @@ func TestServers(t *testing.T) {
 			t.Errorf("lane %d: %+v, want %s", i, l, want)
 		}
 	}
-	if len(got.Notes) < 2 || !strings.HasPrefix(got.Notes[0], "The slowest first token: ") || got.Notes[1] != "b is left out: it is broken" {
+	if len(got.Notes) < 2 || !strings.HasPrefix(got.Notes[0], "The slowest first token waited ") || got.Notes[1] != "b is left out: it is broken" {
 		t.Errorf("notes %q", got.Notes)
 	}
 	recorded = recorded[1:2]
