@@ -112,6 +112,8 @@ func TestUnits(t *testing.T) {
 			[]string{"frontend:", "extra_mount: [/a]\nfrontend:"}, `extra_mount entries must be in 'host:container' format, got "/a"`},
 		"override files": {[]string{"name: r\n", "override_x: {resources: {gpu_type: b200}}\nbase:\n  name: r\n", "\nmodel", "\n  model", "\nresources", "\n  resources", "\nfrontend", "\n  frontend", "\nbackend", "\n  backend", "\nbenchmark", "\n  benchmark"}, "",
 			[]string{"name: r\n", "override_x: 3\nbase: {}\nname: r\n"}, `override_x: want keys of a job, got "3"`},
+		"long zip": {[]string{"name: r\n", "zip_override_x: {benchmark: {isl: [" + strings.Repeat("7, ", 999) + "7]}}\nbase:\n  name: r\n", "\nmodel", "\n  model", "\nresources", "\n  resources", "\nfrontend", "\n  frontend", "\nbackend", "\n  backend", "\nbenchmark", "\n  benchmark"}, "",
+			[]string{"name: r\n", "zip_override_x: {benchmark: {isl: [" + strings.Repeat("7, ", 1000) + "7]}}\nbase: {}\nname: r\n"}, "1:1: zip_override_x: benchmark.isl has 1001 elements; want at most 1000, one for each job"},
 		"het and spread": {[]string{"agg_nodes: 1, agg_workers: 1", apart + ", het_jobs: true, spread_workers: true", "aggregated: {tp-size: 8}", "prefill: {tp-size: 8}, decode: {tp-size: 8}"}, "ignored here: resources.het_jobs",
 			[]string{"agg_nodes: 1", "spread_workers: [1], agg_nodes: 1"}, "resources.spread_workers: want true or false, got a list"},
 		"H profiling": {[]string{"frontend:", "profiling: {type: torch, aggregated: {start_step: 60, stop_step: 80}}\nfrontend:"}, "only the first of 2 is captured by srtctl",
@@ -186,7 +188,16 @@ func TestSelect(t *testing.T) {
 		"zip_override_tp[1]": {"ok5-vllm_tp_1"},
 		"*tp*":               {"ok5-vllm_tp_0", "ok5-vllm_tp_1"},
 		"override_x":         nil,
+		// Brackets are an index first. They are part of a pattern only if no zip section has that name.
+		"zip_override_tp[2]": nil,
+		"zip_override_tp2":   {"ok5-vllm_tp2_0"},
+		"zip_override_t[p]2": {"ok5-vllm_tp2_0"},
+		"override_[a-e]ager": {"ok5-vllm_eager"},
 	} {
+		text := text
+		if strings.ContainsAny(selected, "12") {
+			text += "zip_override_tp1: {benchmark: {isl: [64]}}\nzip_override_tp2: {benchmark: {isl: [64]}}\n"
+		}
 		f, err := Load("f", []byte(text), selected)
 		var got []string
 		for _, v := range f.Variants {
