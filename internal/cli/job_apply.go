@@ -24,8 +24,8 @@ type jobPlace struct {
 
 // conductFlags are the flags of the process that runs a job.
 type conductFlags struct {
-	Ready     time.Duration `name:"ready-timeout" default:"30m" help:"How long workers may take to become ready."`
-	Interface string        `name:"interface" placeholder:"NAME" help:"Network interface through which the nodes of a worker connect; default: that of the default route."`
+	Ready     *time.Duration `name:"ready-timeout" placeholder:"TIME" help:"How long workers may take to become ready; default: 30m, or the product of the file's health_check."`
+	Interface string         `name:"interface" placeholder:"NAME" help:"Network interface through which the nodes of a worker connect; default: that of the default route."`
 	runPlace
 }
 
@@ -127,9 +127,6 @@ func (c *jobApplyCmd) runnable(variants []spec.Variant) error {
 		case recorded && len(all) > 1 && c.Concurrency == 0:
 			return fmt.Errorf("benchmark.concurrencies has %d values: --concurrency N records one of them", len(all))
 		}
-		if t := &j.Today; j.Dialect() == spec.DialectH && c.Ready == usualReady {
-			c.Ready = time.Duration(t.Attempts*t.Interval) * time.Second
-		}
 		if c.Concurrency > 0 {
 			j.Benchmark.Concurrencies = []int{c.Concurrency}
 			j.Load(c.Concurrency)
@@ -138,18 +135,32 @@ func (c *jobApplyCmd) runnable(variants []spec.Variant) error {
 	return nil
 }
 
-// usualReady is the default of --ready-timeout.
+// ready returns how long the workers of a job may take to become ready.
+func (f *conductFlags) ready(j *spec.Job) time.Duration {
+	t := &j.Today
+	switch {
+	case f.Ready != nil:
+		return *f.Ready
+	case t.Attempts > 0:
+		return time.Duration(t.Attempts*t.Interval) * time.Second
+	}
+	return usualReady
+}
+
+// usualReady is the default of --ready-timeout for a job whose format has no health_check.
 const usualReady = 30 * time.Minute
 
 // one runs one job, or prints the plan of the job.
 func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spec.Cluster, root string) error {
-	p, o := c.plan(j, cluster, root)
+	p, o, err := c.plan(j, cluster, root)
+	if err != nil {
+		return err
+	}
 	if c.DryRun {
 		p.Show(e.stdout, &o, root)
 		return nil
 	}
 	var state *job.State
-	var err error
 	if where := c.where(); where == submitting {
 		state, err = c.follow(ctx, e, p, &o)
 	} else {
@@ -167,8 +178,8 @@ func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spe
 	return outcome(e, state, c.JSON)
 }
 
-// plan returns the plan of a job and the options for Slurm.
-func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*job.Plan, job.Slurm) {
+// plan returns the plan of a job and the options for Slurm. Without --dry-run, it checks the plan.
+func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*job.Plan, job.Slurm, error) {
 	p := job.NewPlan(j, c.Program, c.On == "local")
 	if cluster != nil && p.Image != "" {
 		if p.Preamble = strings.TrimPrefix(cluster.DefaultBashPreamble+"\n"+p.Preamble, "\n"); j.Today.Setup == "" {
@@ -181,7 +192,10 @@ func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*jo
 			p.Mounts = append(p.Mounts, m.Name+":"+m.Value)
 		}
 	}
-	return p, c.slurm(j, cluster, root)
+	if err := p.Check(); err != nil && !c.DryRun {
+		return nil, job.Slurm{}, err
+	}
+	return p, c.slurm(j, cluster, root), nil
 }
 
 // where returns where the jobs run: in this process, in the current allocation, or as Slurm jobs.
@@ -235,7 +249,7 @@ func (c *jobApplyCmd) slurm(j *spec.Job, cluster *spec.Cluster, root string) job
 	if abs, err := filepath.Abs(runDir); runDir != "" && err == nil { // the batch script runs in another directory
 		runDir = abs
 	}
-	o := job.Slurm{Root: root, Ready: c.Ready, Interface: c.Interface, RunDir: runDir, At: time.Now(), GPUs: j.Backend.Type != spec.StepScope, Follow: !c.Detach, Token: rand.Text()}
+	o := job.Slurm{Root: root, Ready: c.ready(j), Interface: c.Interface, RunDir: runDir, At: time.Now(), GPUs: j.Backend.Type != spec.StepScope, Follow: !c.Detach, Token: rand.Text()}
 	for _, d := range j.Today.Sbatch {
 		o.Directives = append(o.Directives, strings.TrimSuffix("--"+d.Name+"="+d.Value, "="))
 	}
@@ -288,7 +302,7 @@ func conduct(ctx context.Context, say func(string), p *job.Plan, k job.Carrier, 
 	if err != nil {
 		return nil, err
 	}
-	r.Ready, r.Interface, r.RunDir, r.Token = f.Ready, f.Interface, root, token
+	r.Ready, r.Interface, r.RunDir, r.Token = f.ready(p.Job), f.Interface, root, token
 	log, err := os.OpenFile(filepath.Join(dir, "log.out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,10 @@ func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant
 	plans, orders := make([]*job.Plan, len(variants)), make([]job.Slurm, len(variants))
 	most, wants := 0, make([]int, len(variants))
 	for i, v := range variants {
-		plans[i], orders[i] = c.plan(v.Job, cluster, root)
+		var err error
+		if plans[i], orders[i], err = c.plan(v.Job, cluster, root); err != nil {
+			return err
+		}
 		o := &orders[i]
 		o.At, o.Token, o.Dir = at, orders[0].Token, filepath.Join(root, job.SweepDir(v.Of, at), v.Name)
 		o.Exclusive = o.Exclusive || c.Parallel > 1 // two jobs on one node would share ports and slow each other down

@@ -1,13 +1,13 @@
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
@@ -68,8 +68,17 @@ func (p *Plan) today() {
 		p.Mounts = append(p.Mounts, m.Name+":"+m.Value)
 	}
 	if j.Today.Setup != "" {
-		p.Preamble = "bash " + path.Join(configsInImage, j.Today.Setup)
+		p.Preamble = "bash " + columns.ShellWord(path.Join(configsInImage, j.Today.Setup))
 	}
+}
+
+// Check returns an error if the containers of a job lack a directory that the job needs.
+func (p *Plan) Check() error {
+	mounted := func(m string) bool { return strings.Contains(m+":", ":"+configsInImage+":") }
+	if p.Image == "" || p.Job.Today.Setup == "" || slices.ContainsFunc(p.Mounts, mounted) {
+		return nil
+	}
+	return fmt.Errorf("%s: setup_script %s is in %s, which nothing mounts; set srtctl_root in the cluster file", p.Job.Name, p.Job.Today.Setup, configsInImage)
 }
 
 // serverToday returns the command that runs on one node of a worker. It is the command of today's srtctl if the
@@ -287,5 +296,5 @@ func warmups(j *spec.Job, ph *Phase) int {
 	if !today(j) || j.Benchmark.Type != spec.SABench {
 		return warmupRequests
 	}
-	return cmp.Or(ph.Concurrency*j.Today.WarmupMult, warmupRequests)
+	return ph.Concurrency * j.Today.WarmupMult
 }

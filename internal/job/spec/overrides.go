@@ -46,6 +46,8 @@ func documents(file string, tree *yamltree.Node, selected string) (docs []docume
 		return strings.Compare(strings.TrimSuffix(a.Key, "_"), strings.TrimSuffix(b.Key, "_"))
 	})
 	var known []string
+	var alike []document // documents that selected names as a pattern
+	indexed := false     // selected is NAME[INDEX] of a zip section
 	for i := range entries {
 		e := &entries[i]
 		switch {
@@ -68,6 +70,10 @@ func documents(file string, tree *yamltree.Node, selected string) (docs []docume
 			if slices = zipped(e, wrong); slices == nil {
 				continue
 			}
+			if rest, ok := strings.CutPrefix(selected, e.Key+"["); ok {
+				_, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+				indexed = indexed || err == nil
+			}
 		}
 		for n, over := range slices {
 			d := document{file: file, label: label, tree: merged(base.Value, over)}
@@ -77,10 +83,15 @@ func documents(file string, tree *yamltree.Node, selected string) (docs []docume
 			if at := entry(over, "name"); at == nil || zip && entry(e.Value, "name").Value.Kind != yamltree.List {
 				d.rename(base.Value, e)
 			}
-			if matches, err := path.Match(selected, e.Key); selected == "" || selected == e.Key || err == nil && matches || selected == fmt.Sprintf("%s[%d]", e.Key, n) {
+			if selected == "" || selected == e.Key || selected == fmt.Sprintf("%s[%d]", e.Key, n) {
 				docs = append(docs, d)
+			} else if matches, err := path.Match(selected, e.Key); err == nil && matches {
+				alike = append(alike, d)
 			}
 		}
+	}
+	if len(docs) == 0 && !indexed {
+		docs = alike
 	}
 	if len(docs) == 0 && len(problems) == 0 {
 		if selected == "" {
@@ -163,7 +174,11 @@ func zipped(e *yamltree.Entry, wrong func(*yamltree.Entry, string, ...any)) (all
 			return nil
 		}
 	}
-	for i := range min(longest.n, mostVariants) {
+	if longest.n > mostVariants {
+		wrong(e, "%s: %s has %d elements; want at most %d, one for each job", e.Key, longest.path, longest.n, mostVariants)
+		return nil
+	}
+	for i := range longest.n {
 		all = append(all, item(e.Value, i))
 	}
 	return all

@@ -248,6 +248,10 @@ var rules = map[string]struct {
 	"a flag's null": {[]string{"      model-path: \"/model/\"\n", "      disable-radix-cache:\n"}, []string{"37:27: backend.sglang_config.prefill.disable-radix-cache has no value; write true for a flag without one"}},
 	"a flag's name": {[]string{"      model-path: \"/model/\"\n", "      --tp: 1\n"}, []string{`37:7: sglang_config.prefill: "--tp" is not a flag name; write it without leading dashes`}},
 	"our flag":      {[]string{"      model-path: \"/model/\"\n", "      nnodes: 2\n"}, []string{"37:7: sglang_config.prefill: nnodes follows from the job's resources; leave it out"}},
+	"no concurrency": {
+		[]string{`type: "torch"`, "type: none", `type: "manual"`, "type: sa-bench\n  isl: 5\n  osl: 5\n  concurrencies: []"},
+		[]string{"35:18: benchmark.concurrencies is an empty list: sa-bench needs at least one number"},
+	},
 	"sa-bench": {
 		[]string{`type: "torch"`, "type: none", `type: "manual"`, "type: sa-bench\n  isl: 5"},
 		[]string{"31:1: benchmark.osl is missing: sa-bench needs isl, osl and concurrencies", "31:1: benchmark.concurrencies is missing: sa-bench needs isl, osl and concurrencies"},

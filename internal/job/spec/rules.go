@@ -207,14 +207,22 @@ func (r jobRules) sections(roles []Role) {
 	}
 }
 
-// benchmark reports the keys that sa-bench needs but the file lacks.
+// benchmark checks the load of a job that does not profile.
 func (r jobRules) benchmark() {
-	if r.j.Benchmark.Type != "sa-bench" || r.j.Recorded() {
-		return
+	if r.j.Benchmark.Type == SABench && !r.j.Recorded() {
+		r.needs(SABench, "isl", "osl", "concurrencies")
 	}
-	for _, k := range []string{"isl", "osl", "concurrencies"} {
-		if at := "benchmark." + k; !r.given(at) {
-			r.problem(at, "%s is missing: sa-bench needs isl, osl and concurrencies", at)
+}
+
+// needs reports the keys that a benchmark needs but the file lacks.
+func (r jobRules) needs(benchmark string, keys ...string) {
+	for _, k := range keys {
+		switch at := "benchmark." + k; {
+		case r.bad[at]:
+		case !r.given(at):
+			r.problem(at, "%s is missing: %s needs %s", at, benchmark, list(keys))
+		case k == "concurrencies" && !r.open[at] && len(r.j.Benchmark.Concurrencies) == 0:
+			r.problem(at, "%s is an empty list: %s needs at least one number", at, benchmark)
 		}
 	}
 }

@@ -262,10 +262,10 @@ func (r jobRules) loads() {
 	if t == SABench && r.j.Today.Dataset == "custom" {
 		needs = needs[2:]
 	}
-	for _, k := range needs {
-		if k := "benchmark." + k; !r.given(k) && !r.bad[k] {
-			r.problem(k, "%s is missing: %s needs %s", k, t, list(needs))
-		}
+	r.needs(t, needs...)
+	const ratio = "benchmark.random_range_ratio"
+	if v := r.j.Today.RangeRatio; r.sure(ratio) && !(v >= 0 && v <= 1) { // NaN is refused, too
+		r.problem(ratio, "%s: want a number from 0 to 1, got %v", ratio, v)
 	}
 	if t == "router" && r.j.Today.Frontend != SGLang {
 		r.warn(at, "benchmark.type: router needs frontend.type sglang, and would fail after the model is loaded")

@@ -95,6 +95,11 @@ func TestUnits(t *testing.T) {
 		"gpu_type": {[]string{"h100", "b300"}, "", []string{"gpu_type: h100", "gpu_type: [h100]"}, "resources.gpu_type: want a string, got a list"},
 		"sa-bench keys": {[]string{"isl: 512", "num_prompts_mult: 5, num_warmup_mult: 0, random_range_ratio: 1, use_chat_template: false, isl: 512"}, "ignored here: benchmark.use_chat_template",
 			[]string{"isl: 512, ", ""}, "benchmark.isl is missing: sa-bench needs isl, osl and concurrencies"},
+		"concurrencies": {[]string{"type: sa-bench, isl: 512, osl: 64, concurrencies: \"4x8\"", "type: manual, concurrencies: []"}, "",
+			[]string{"\"4x8\"", "[]"}, "benchmark.concurrencies is an empty list: sa-bench needs at least one number"},
+		"swept concurrencies": {[]string{"\"4x8\"", "[\"{c}\"]", "name: r\n", "name: r\nsweep: {c: [4]}\n"}, "", nil, ""},
+		"range ratio":         {[]string{"isl: 512", "isl: 512, random_range_ratio: 0"}, "", []string{"isl: 512", "isl: 512, random_range_ratio: 1.5"}, "benchmark.random_range_ratio: want a number from 0 to 1, got 1.5"},
+		"range ratio NaN":     {[]string{"isl: 512", "isl: 512, random_range_ratio: \"0.5\""}, "", []string{"isl: 512", "isl: 512, random_range_ratio: .nan"}, "benchmark.random_range_ratio: want a number from 0 to 1, got NaN"},
 		"infra": {[]string{"frontend:", "infra: {etcd_nats_dedicated_node: true}\nfrontend:"}, "ignored here: infra",
 			[]string{"frontend:", "infra: {etcd_nats_dedicated_node: maybe}\nfrontend:"}, `infra.etcd_nats_dedicated_node: want true or false, got "maybe"`},
 		"identity": {[]string{"frontend:", "identity: {model: {repo: a/b}, frameworks: {dynamo: 1.1.0}}\nfrontend:"}, "ignored here: identity",
@@ -108,10 +113,15 @@ func TestUnits(t *testing.T) {
 			[]string{"type: sa-bench", "type: custom"}, "benchmark.command is missing: custom needs command"},
 		"gsm8k-bench": {[]string{"type: sa-bench", "type: gsm8k-bench"}, `benchmark.type: srtctl has no benchmark "gsm8k-bench" and would fail after the model is loaded; did you mean gsm8k?`, nil, ""},
 		"precision":   {[]string{"precision: bf16", "precision: NVFP4"}, "", []string{", precision: bf16", ""}, "model.precision is missing"},
+		"empty texts": {[]string{"frontend:", "slurm: {account: \"\", partition: ' ', time_limit: \"\"}\nsetup_script: \"\"\nfrontend:"}, "",
+			[]string{"precision: bf16", "precision: \"\""}, "model.precision is missing"},
+		"empty defaults": {[]string{"frontend:", "slurm: {account: null}\nfrontend:"}, "", []string{"type: sa-bench", "type: \"\""}, "benchmark.type is empty"},
 		"mounts": {[]string{"frontend:", "extra_mount: [\"tmpfs:/dev/shm:size=100%\", \"/a:/b:ro\"]\ncontainer_mounts: {/a: /b}\nfrontend:"}, "",
 			[]string{"frontend:", "extra_mount: [/a]\nfrontend:"}, `extra_mount entries must be in 'host:container' format, got "/a"`},
 		"override files": {[]string{"name: r\n", "override_x: {resources: {gpu_type: b200}}\nbase:\n  name: r\n", "\nmodel", "\n  model", "\nresources", "\n  resources", "\nfrontend", "\n  frontend", "\nbackend", "\n  backend", "\nbenchmark", "\n  benchmark"}, "",
 			[]string{"name: r\n", "override_x: 3\nbase: {}\nname: r\n"}, `override_x: want keys of a job, got "3"`},
+		"long zip": {[]string{"name: r\n", "zip_override_x: {benchmark: {isl: [" + strings.Repeat("7, ", 999) + "7]}}\nbase:\n  name: r\n", "\nmodel", "\n  model", "\nresources", "\n  resources", "\nfrontend", "\n  frontend", "\nbackend", "\n  backend", "\nbenchmark", "\n  benchmark"}, "",
+			[]string{"name: r\n", "zip_override_x: {benchmark: {isl: [" + strings.Repeat("7, ", 1000) + "7]}}\nbase: {}\nname: r\n"}, "1:1: zip_override_x: benchmark.isl has 1001 elements; want at most 1000, one for each job"},
 		"het and spread": {[]string{"agg_nodes: 1, agg_workers: 1", apart + ", het_jobs: true, spread_workers: true", "aggregated: {tp-size: 8}", "prefill: {tp-size: 8}, decode: {tp-size: 8}"}, "ignored here: resources.het_jobs",
 			[]string{"agg_nodes: 1", "spread_workers: [1], agg_nodes: 1"}, "resources.spread_workers: want true or false, got a list"},
 		"H profiling": {[]string{"frontend:", "profiling: {type: torch, aggregated: {start_step: 60, stop_step: 80}}\nfrontend:"}, "only the first of 2 is captured by srtctl",
@@ -186,7 +196,16 @@ func TestSelect(t *testing.T) {
 		"zip_override_tp[1]": {"ok5-vllm_tp_1"},
 		"*tp*":               {"ok5-vllm_tp_0", "ok5-vllm_tp_1"},
 		"override_x":         nil,
+		// Brackets are an index first. They are part of a pattern only if no zip section has that name.
+		"zip_override_tp[2]": nil,
+		"zip_override_tp2":   {"ok5-vllm_tp2_0"},
+		"zip_override_t[p]2": {"ok5-vllm_tp2_0"},
+		"override_[a-e]ager": {"ok5-vllm_eager"},
 	} {
+		text := text
+		if strings.ContainsAny(selected, "12") {
+			text += "zip_override_tp1: {benchmark: {isl: [64]}}\nzip_override_tp2: {benchmark: {isl: [64]}}\n"
+		}
 		f, err := Load("f", []byte(text), selected)
 		var got []string
 		for _, v := range f.Variants {

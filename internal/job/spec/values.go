@@ -112,6 +112,9 @@ func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 		r.wrong(path, n, "%s: %q is not one of %s", path, shortened(got), list(choices))
 		return
 	case k.lines && r.today():
+	case strings.TrimSpace(got) == "" && r.today() && *to == "":
+		delete(r.spots, path) // the key counts as absent, as for srtctl
+		return
 	case strings.TrimSpace(got) == "":
 		r.wrong(path, n, "%s is empty", path)
 		return
