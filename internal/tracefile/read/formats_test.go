@@ -100,6 +100,7 @@ cuda_runtime hipStreamSynchronize +58000
 func TestFormats(t *testing.T) {
 	rocprofBoth := fmt.Sprintf(rocprofRank, "0000:75:00.0", 0) + fmt.Sprintf(rocprofRank, "0000:05:00.0", 1)
 	kernel := "kernel k +2000 device 0\n"
+	operators := strings.Repeat(`{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": "1700000000000000.000", "dur": 0.5, "args": {}},`, 3000)
 	for _, c := range []struct {
 		name   string
 		text   string // the contents or, of a database, its statements
@@ -110,6 +111,8 @@ func TestFormats(t *testing.T) {
 		{"kineto, packed", zipped(plainKernel), format.Kineto, kernel},
 		{"kineto behind a line feed", "\n" + plainKernel, format.Kineto, kernel},
 		{"ascend", ascend(true), format.Ascend, "gpu_memcpy MEMCPY_ASYNC +2000 device 0"},
+		{"ascend without blanks, names of processes late", strings.ReplaceAll("["+operators+ascend(true)[1:], `": `, `":`), format.Ascend, "gpu_memcpy MEMCPY_ASYNC +2000 device 0"},
+		{"kineto without blanks", strings.ReplaceAll(plainKernel, `": `, `":`), format.Kineto, kernel},
 		{"nsys report", "NVIDIA Tegra Profiler Report 363980", format.NsysReport, "give its SQLite export"},
 		{"nsys export", `CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 			INSERT INTO StringIds VALUES (1, 'k');
