@@ -100,6 +100,9 @@ cuda_runtime hipStreamSynchronize +58000
 func TestFormats(t *testing.T) {
 	rocprofBoth := fmt.Sprintf(rocprofRank, "0000:75:00.0", 0) + fmt.Sprintf(rocprofRank, "0000:05:00.0", 1)
 	kernel := "kernel k +2000 device 0\n"
+	rocprofWith := func(value string) string { // with an unknown member
+		return strings.Replace(sample(t, "rocprof.json"), `"metadata"`, `"x":`+value+`,"metadata"`, 1)
+	}
 	operators := strings.Repeat(`{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": "1700000000000000.000", "dur": 0.5, "args": {}},`, 3000)
 	for _, c := range []struct {
 		name   string
@@ -121,6 +124,11 @@ func TestFormats(t *testing.T) {
 		{"rocprofv3", sample(t, "rocprof.json"), format.Rocprof, rocprofBoth},
 		{"rocprofv3, packed", zipped(sample(t, "rocprof.json")), format.Rocprof, rocprofBoth},
 		{"rocprofv3, cut", sample(t, "rocprof.json")[:3000], format.Rocprof, "cut off at byte 2727"},
+		{"rocprofv3, a long value", rocprofWith(`"` + strings.Repeat("x", 30<<20) + `"`), format.Rocprof, rocprofBoth},
+		{"rocprofv3, a value too long", zipped(rocprofWith(`"` + strings.Repeat("x", 33<<20) + `"`)), format.Rocprof, "the value at byte 29 of its text is larger than 32 MiB"},
+		{"rocprofv3, many blanks", rocprofWith(strings.Repeat(" ", 33<<20) + "1"), format.Rocprof, "the value at byte 29 of its text is larger than 32 MiB"},
+		{"rocprofv3, deep", rocprofWith(strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000)), format.Rocprof, rocprofBoth},
+		{"rocprofv3, too deep", rocprofWith(strings.Repeat("[", 20_000)), format.Rocprof, "nested too deep"},
 		{"rocprofv3, nothing", `{"rocprofiler-sdk-tool": [{"metadata": {"pid": 1}}]}`, format.Rocprof, "--kernel-trace"},
 		{"rocpd", sample(t, "rocpd.sql"), format.Rocpd, rocprofBoth},
 		{"rocpd, schema 3", schema3(sample(t, "rocpd.sql")), format.Rocpd, rocprofBoth},

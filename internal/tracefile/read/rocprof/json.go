@@ -8,13 +8,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // ReadJSON returns the ranks in a JSON file of rocprofv3. Records are decoded one at a time, so memory depends on the
-// number of records, not on the size of the text.
+// number of records, not on the size of the text. A value larger than chromejson.MaxElement is an error.
 func ReadJSON(ctx context.Context, r io.Reader) ([]*trace.Trace, error) {
-	d := &decoder{ctx: ctx, Decoder: json.NewDecoder(r)}
+	text := &bounded{Reader: r}
+	d := &decoder{ctx: ctx, text: text, json: json.NewDecoder(text)}
 	var all []*trace.Trace
 	err := d.object(func(string) error {
 		return d.array(func() error {
@@ -33,7 +35,7 @@ func ReadJSON(ctx context.Context, r io.Reader) ([]*trace.Trace, error) {
 		err = ctx.Err()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("cut off at byte %d of its text: record again", d.InputOffset())
+		err = fmt.Errorf("cut off at byte %d of its text: record again", d.json.InputOffset())
 	}
 	return all, err
 }
@@ -120,13 +122,13 @@ func (f *file) member(d *decoder, key string) error {
 				Host string `json:"hostname"`
 			} `json:"node"`
 		}
-		err := d.Decode(&m)
+		err := d.decode(&m)
 		f.pid, f.host = m.PID, m.Node.Host
 		return err
 	case "agents":
 		return d.array(func() error {
 			a := &agent{}
-			err := d.Decode(a)
+			err := d.decode(a)
 			f.agents[a.ID.Handle] = a
 			return err
 		})
@@ -139,7 +141,7 @@ func (f *file) member(d *decoder, key string) error {
 				Name      string `json:"kernel_name"`
 				Formatted string `json:"formatted_kernel_name"`
 			}
-			err := d.Decode(&s)
+			err := d.decode(&s)
 			f.names[s.ID] = kernelName(s.Formatted, s.Name)
 			return err
 		})
@@ -161,14 +163,14 @@ func (f *file) strings(d *decoder) error {
 	return d.object(func(key string) error {
 		switch key {
 		case "buffer_records":
-			return d.Decode(&f.kinds)
+			return d.decode(&f.kinds)
 		case "marker_api":
 			return d.array(func() error {
 				var m struct {
 					Key   int64  `json:"key"`
 					Value string `json:"value"`
 				}
-				err := d.Decode(&m)
+				err := d.decode(&m)
 				f.messages[m.Key] = m.Value
 				return err
 			})
@@ -182,7 +184,7 @@ func (f *file) buffer(d *decoder, key string) error {
 	case "kernel_dispatch":
 		return d.array(func() error {
 			var k kernelRecord
-			err := d.Decode(&k)
+			err := d.decode(&k)
 			in := &k.Info
 			f.kernels = append(f.kernels, kernelRef{op{
 				start: k.Start, end: k.End, agent: in.Agent.Handle, queue: in.Queue.Handle, stream: k.Stream.Handle,
@@ -194,7 +196,7 @@ func (f *file) buffer(d *decoder, key string) error {
 	case "memory_copy":
 		return d.array(func() error {
 			var c copyRecord
-			err := d.Decode(&c)
+			err := d.decode(&c)
 			f.copies = append(f.copies, copyRef{op{
 				start: c.Start, end: c.End, agent: c.To.Handle, stream: c.Stream.Handle, thread: c.Thread, corr: c.Corr.Internal,
 				cat: trace.Memcpy, bytes: c.Bytes,
@@ -204,7 +206,7 @@ func (f *file) buffer(d *decoder, key string) error {
 	case "hip_api", "hsa_api", "marker_api", "rccl_api":
 		return d.array(func() error {
 			var r record
-			err := d.Decode(&r)
+			err := d.decode(&r)
 			f.records = append(f.records, r)
 			return err
 		})
@@ -259,20 +261,47 @@ func (p *process) gpuOf(to, from int64) int64 {
 	return from
 }
 
+// bounded is text of which the decoder, which holds whole values, may read at most MaxElement bytes from the offset on.
+type bounded struct {
+	io.Reader
+	offset, read int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	left := b.offset + chromejson.MaxElement - b.read
+	if left <= 0 {
+		return 0, fmt.Errorf("the value at byte %d of its text is larger than %d MiB: record again", b.offset, chromejson.MaxElement>>20)
+	}
+	n, err := b.Reader.Read(p[:min(int64(len(p)), left)])
+	b.read += int64(n)
+	return n, err
+}
+
 // decoder reads JSON piece by piece.
 type decoder struct {
-	*json.Decoder
-	ctx context.Context
-	n   int
+	json *json.Decoder
+	text *bounded
+	ctx  context.Context
+	n    int
+}
+
+func (d *decoder) token() (json.Token, error) {
+	d.text.offset = d.json.InputOffset()
+	return d.json.Token()
+}
+
+func (d *decoder) decode(v any) error {
+	d.text.offset = d.json.InputOffset()
+	return d.json.Decode(v)
 }
 
 func (d *decoder) delim(want json.Delim) error {
-	t, err := d.Token()
+	t, err := d.token()
 	if err != nil {
 		return err
 	}
 	if t != want {
-		return fmt.Errorf("%v at byte %d of the text, where %v is expected", t, d.InputOffset(), want)
+		return fmt.Errorf("%v at byte %d of the text, where %v is expected", t, d.json.InputOffset(), want)
 	}
 	return nil
 }
@@ -282,8 +311,8 @@ func (d *decoder) object(member func(key string) error) error {
 	if err := d.delim('{'); err != nil {
 		return err
 	}
-	for d.More() {
-		t, err := d.Token()
+	for d.json.More() {
+		t, err := d.token()
 		if err != nil {
 			return err
 		}
@@ -300,7 +329,7 @@ func (d *decoder) array(element func() error) error {
 	if err := d.delim('['); err != nil {
 		return err
 	}
-	for d.More() {
+	for d.json.More() {
 		if d.n++; d.n&0xfff == 0 {
 			if err := d.ctx.Err(); err != nil {
 				return err
@@ -313,16 +342,21 @@ func (d *decoder) array(element func() error) error {
 	return d.delim(']')
 }
 
+// maxDepth limits the nesting depth of a value, as encoding/json does for values that it holds.
+const maxDepth = 10_000
+
 // skip reads over a value without holding it.
 func (d *decoder) skip() error {
 	for depth := 0; ; {
-		t, err := d.Token()
+		t, err := d.token()
 		if err != nil {
 			return err
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
-			depth++
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("the value at byte %d of its text is nested too deep: record again", d.text.offset)
+			}
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
