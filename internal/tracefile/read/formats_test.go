@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -71,6 +73,15 @@ func schema3(sql string) string {
 	return sql
 }
 
+// largeIDs adds a large number to the ids of a JSON file of rocprofv3.
+func largeIDs(text string) string {
+	return regexp.MustCompile(`"(handle|thread_id|internal|key|kernel_id)":\d+`).ReplaceAllStringFunc(text, func(member string) string {
+		name, id, _ := strings.Cut(member, ":")
+		n, _ := strconv.Atoi(id)
+		return fmt.Sprintf("%s:1844674407370955%04d", name, 1000+n)
+	})
+}
+
 func zipped(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -124,6 +135,9 @@ func TestFormats(t *testing.T) {
 		{"rocprofv3", sample(t, "rocprof.json"), format.Rocprof, rocprofBoth},
 		{"rocprofv3, packed", zipped(sample(t, "rocprof.json")), format.Rocprof, rocprofBoth},
 		{"rocprofv3, cut", sample(t, "rocprof.json")[:3000], format.Rocprof, "cut off at byte 2727"},
+		{"rocprofv3, large ids", largeIDs(sample(t, "rocprof.json")), format.Rocprof, rocprofBoth},
+		{"rocprofv3, an impossible time", strings.Replace(sample(t, "rocprof.json"), `"end_timestamp":1000070000`, `"end_timestamp":18446744073709551615`, 1), format.Rocprof,
+			strings.Replace(rocprofBoth, "cuda_runtime hipStreamSynchronize +58000\n", "", 1)},
 		{"rocprofv3, a long value", rocprofWith(`"` + strings.Repeat("x", 30<<20) + `"`), format.Rocprof, rocprofBoth},
 		{"rocprofv3, a value too long", zipped(rocprofWith(`"` + strings.Repeat("x", 33<<20) + `"`)), format.Rocprof, "the value at byte 29 of its text is larger than 32 MiB"},
 		{"rocprofv3, many blanks", rocprofWith(strings.Repeat(" ", 33<<20) + "1"), format.Rocprof, "the value at byte 29 of its text is larger than 32 MiB"},

@@ -20,7 +20,7 @@ func ReadJSON(ctx context.Context, r io.Reader) ([]*trace.Trace, error) {
 	var all []*trace.Trace
 	err := d.object(func(string) error {
 		return d.array(func() error {
-			f := &file{process: newProcess(), names: map[int64]string{}, messages: map[int64]string{}}
+			f := &file{process: newProcess(), names: map[uint64]string{}, messages: map[uint64]string{}}
 			if err := d.object(func(key string) error { return f.member(d, key) }); err != nil {
 				return err
 			}
@@ -46,8 +46,8 @@ var errNothing = errors.New("it holds neither kernels nor calls: record with roc
 type file struct {
 	*process
 	kinds    []kindNames
-	names    map[int64]string // of kernels
-	messages map[int64]string // of markers, by correlation id
+	names    map[uint64]string // of kernels
+	messages map[uint64]string // of markers, by correlation id
 	kernels  []kernelRef
 	copies   []copyRef
 	records  []record
@@ -58,9 +58,13 @@ type kindNames struct {
 	Operations []string `json:"operations"`
 }
 
+// handle is the id of an agent, queue or stream. rocprofv3 writes ids and times as unsigned numbers. int64 holds their
+// bits, so that ids stay different and times that are too large are impossible.
 type handle struct {
-	Handle int64 `json:"handle"`
+	Handle uint64 `json:"handle"`
 }
+
+func (h handle) id() int64 { return int64(h.Handle) }
 
 type size struct {
 	X int32 `json:"x"`
@@ -70,14 +74,14 @@ type size struct {
 
 // record has the members that all records share.
 type record struct {
-	Kind      int   `json:"kind"`
-	Operation int   `json:"operation"`
-	Thread    int64 `json:"thread_id"`
+	Kind      int    `json:"kind"`
+	Operation int    `json:"operation"`
+	Thread    uint64 `json:"thread_id"`
 	Corr      struct {
-		Internal int64 `json:"internal"`
+		Internal uint64 `json:"internal"`
 	} `json:"correlation_id"`
-	Start int64 `json:"start_timestamp"`
-	End   int64 `json:"end_timestamp"`
+	Start uint64 `json:"start_timestamp"`
+	End   uint64 `json:"end_timestamp"`
 }
 
 type kernelRecord struct {
@@ -85,7 +89,7 @@ type kernelRecord struct {
 	Info struct {
 		Agent  handle `json:"agent_id"`
 		Queue  handle `json:"queue_id"`
-		Kernel int64  `json:"kernel_id"`
+		Kernel uint64 `json:"kernel_id"`
 		Group  size   `json:"workgroup_size"`
 		Grid   size   `json:"grid_size"`
 	} `json:"dispatch_info"`
@@ -97,13 +101,13 @@ type copyRecord struct {
 	To     handle `json:"dst_agent_id"`
 	From   handle `json:"src_agent_id"`
 	Stream handle `json:"stream_id"`
-	Bytes  int64  `json:"bytes"`
+	Bytes  uint64 `json:"bytes"`
 }
 
 // kernelRef and copyRef are operations with unresolved names.
 type kernelRef struct {
 	op
-	kernel int64
+	kernel uint64
 }
 
 type copyRef struct {
@@ -129,7 +133,7 @@ func (f *file) member(d *decoder, key string) error {
 		return d.array(func() error {
 			a := &agent{}
 			err := d.decode(a)
-			f.agents[a.ID.Handle] = a
+			f.agents[a.ID.id()] = a
 			return err
 		})
 	case "strings":
@@ -137,7 +141,7 @@ func (f *file) member(d *decoder, key string) error {
 	case "kernel_symbols":
 		return d.array(func() error {
 			var s struct {
-				ID        int64  `json:"kernel_id"`
+				ID        uint64 `json:"kernel_id"`
 				Name      string `json:"kernel_name"`
 				Formatted string `json:"formatted_kernel_name"`
 			}
@@ -167,7 +171,7 @@ func (f *file) strings(d *decoder) error {
 		case "marker_api":
 			return d.array(func() error {
 				var m struct {
-					Key   int64  `json:"key"`
+					Key   uint64 `json:"key"`
 					Value string `json:"value"`
 				}
 				err := d.decode(&m)
@@ -187,8 +191,8 @@ func (f *file) buffer(d *decoder, key string) error {
 			err := d.decode(&k)
 			in := &k.Info
 			f.kernels = append(f.kernels, kernelRef{op{
-				start: k.Start, end: k.End, agent: in.Agent.Handle, queue: in.Queue.Handle, stream: k.Stream.Handle,
-				thread: k.Thread, corr: k.Corr.Internal, cat: trace.Kernel,
+				start: int64(k.Start), end: int64(k.End), agent: in.Agent.id(), queue: in.Queue.id(), stream: k.Stream.id(),
+				thread: int64(k.Thread), corr: int64(k.Corr.Internal), cat: trace.Kernel,
 				grid: blocks(in.Grid, in.Group), block: [3]int32{in.Group.X, in.Group.Y, in.Group.Z},
 			}, in.Kernel})
 			return err
@@ -198,9 +202,9 @@ func (f *file) buffer(d *decoder, key string) error {
 			var c copyRecord
 			err := d.decode(&c)
 			f.copies = append(f.copies, copyRef{op{
-				start: c.Start, end: c.End, agent: c.To.Handle, stream: c.Stream.Handle, thread: c.Thread, corr: c.Corr.Internal,
-				cat: trace.Memcpy, bytes: c.Bytes,
-			}, c.Kind, c.Operation, c.From.Handle})
+				start: int64(c.Start), end: int64(c.End), agent: c.To.id(), stream: c.Stream.id(), thread: int64(c.Thread),
+				corr: int64(c.Corr.Internal), cat: trace.Memcpy, bytes: max(int64(c.Bytes), 0),
+			}, c.Kind, c.Operation, c.From.id()})
 			return err
 		})
 	case "hip_api", "hsa_api", "marker_api", "rccl_api":
@@ -248,7 +252,9 @@ func (f *file) resolve() []*trace.Trace {
 	}
 	for _, r := range f.records {
 		kind, name := f.named(r.Kind, r.Operation)
-		f.api(kind, f.messages[r.Corr.Internal], call{start: r.Start, end: r.End, thread: r.Thread, corr: r.Corr.Internal, name: name})
+		f.api(kind, f.messages[r.Corr.Internal], call{
+			start: int64(r.Start), end: int64(r.End), thread: int64(r.Thread), corr: int64(r.Corr.Internal), name: name,
+		})
 	}
 	return f.ranks()
 }

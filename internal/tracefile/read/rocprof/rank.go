@@ -22,9 +22,7 @@ const farthest = 1 << 61
 
 // agent is a CPU or GPU, as in JSON.
 type agent struct {
-	ID struct {
-		Handle int64 `json:"handle"`
-	} `json:"id"`
+	ID       handle `json:"id"`
 	Type     int    `json:"type"` // 2: GPU
 	Name     string `json:"name"`
 	Product  string `json:"product_name"`
@@ -239,7 +237,7 @@ func (k *rank) op(o *op) {
 	track := k.track(trackKey{gpu: true, device: device, stream: stream}, func() trace.Track {
 		id := strconv.FormatInt(stream, 10)
 		return trace.Track{
-			PID: strconv.Itoa(int(device)), TID: id, Name: name + strconv.FormatInt(stream%copyRows, 10), GPU: true, Device: device, Stream: stream,
+			PID: strconv.Itoa(int(device)), TID: id, Name: name + strconv.FormatUint(uint64(stream)%copyRows, 10), GPU: true, Device: device, Stream: stream,
 		}
 	})
 	of := trace.Op{Bytes: o.bytes, Grid: o.grid, Block: o.block, Comm: -1}
