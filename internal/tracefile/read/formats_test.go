@@ -114,6 +114,7 @@ func TestFormats(t *testing.T) {
 	rocprofWith := func(value string) string { // with an unknown member
 		return strings.Replace(sample(t, "rocprof.json"), `"metadata"`, `"x":`+value+`,"metadata"`, 1)
 	}
+	const hostCopy = `{"kind":3,"operation":1,"thread_id":101,"correlation_id":{"internal":99},"start_timestamp":1000001000,"end_timestamp":1000002000,"dst_agent_id":{"handle":10},"src_agent_id":{"handle":10},"stream_id":{"handle":7},"bytes":64},`
 	operators := strings.Repeat(`{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": "1700000000000000.000", "dur": 0.5, "args": {}},`, 3000)
 	for _, c := range []struct {
 		name   string
@@ -135,6 +136,10 @@ func TestFormats(t *testing.T) {
 		{"rocprofv3", sample(t, "rocprof.json"), format.Rocprof, rocprofBoth},
 		{"rocprofv3, packed", zipped(sample(t, "rocprof.json")), format.Rocprof, rocprofBoth},
 		{"rocprofv3, cut", sample(t, "rocprof.json")[:3000], format.Rocprof, "cut off at byte 2727"},
+		{"rocprofv3, copies from host to host", strings.Replace(sample(t, "rocprof.json"), `"memory_copy":[`, `"memory_copy":[`+hostCopy, 1), format.Rocprof,
+			strings.Replace(rocprofBoth, "gpu_memcpy Memcpy HtoD +2000 device 1", "gpu_memcpy Memcpy HtoH +1000 device 1 64 bytes\ngpu_memcpy Memcpy HtoD +2000 device 1", 1)},
+		{"rocprofv3, only copies from host to host", `{"rocprofiler-sdk-tool": [{"agents": [{"id": {"handle": 10}, "type": 1}], "strings": {"buffer_records": [{"kind": "HIP_RUNTIME_API", "operations": ["hipMemcpy"]}]},
+			"buffer_records": {"memory_copy": [` + strings.TrimSuffix(hostCopy, ",") + `], "hip_api": [{"start_timestamp": 1000000500, "end_timestamp": 1000002500}]}}]}`, format.Rocprof, "cuda_runtime hipMemcpy +2000\n"},
 		{"rocprofv3, large ids", largeIDs(sample(t, "rocprof.json")), format.Rocprof, rocprofBoth},
 		{"rocprofv3, an impossible time", strings.Replace(sample(t, "rocprof.json"), `"end_timestamp":1000070000`, `"end_timestamp":18446744073709551615`, 1), format.Rocprof,
 			strings.Replace(rocprofBoth, "cuda_runtime hipStreamSynchronize +58000\n", "", 1)},
