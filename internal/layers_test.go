@@ -297,7 +297,7 @@ var arrows = []struct {
 		"internal/tracefile/read/rocprof", "internal/tracefile/set", "trace",
 	}},
 	{"internal/tracefile/read/rocprof", []string{
-		"internal/base/runsort", "internal/tracefile/sqlitefile", "trace",
+		"internal/base/runsort", "internal/tracefile/chromejson", "internal/tracefile/sqlitefile", "trace",
 	}},
 	{"internal/tracefile/read/nsysdb", []string{
 		"internal/base/parallel", "internal/base/runsort", "internal/tracefile/sqlitefile", "trace",

@@ -5,6 +5,7 @@ type GPUState struct {
 	At      int64    `json:"at"`  // ns since the epoch
 	GPU     int      `json:"gpu"` // index, as in nvidia-smi
 	Host    string   `json:"host,omitempty"`
+	Unsure  bool     `json:"unsure,omitempty"` // whether the servers may run on another host
 	UUID    string   `json:"uuid,omitempty"`
 	PCI     string   `json:"pci,omitempty"` // PCI bus id
 	SM      float64  `json:"sm_mhz"`

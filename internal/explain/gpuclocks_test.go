@@ -85,7 +85,10 @@ func TestGPUClocks(t *testing.T) {
 		{"a UUID", edit(usual(0, 1980, 1980, 1980, 1980, 1200, 1980), func(s *trace.GPUState) { s.UUID = "GPU-" + string(rune('a'+s.GPU)) }), visible(4, "", "b", "e", "c", "d"), lower, true},
 		{"a UUID, its twin", edit(usual(0, 1980, 1200, 1980, 1980, 1980), func(s *trace.GPUState) { s.UUID = "GPU-" + string(rune('a'+s.GPU)) }), visible(4, "", "a", "e", "c", "d"), "the clock is not the reason", false},
 		{"its host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host = "node1.example" }), visible(4, "node1"), lower, true},
-		{"another host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host = "node2" }), visible(4, "node1"), "the clock of its GPU is not known: the GPUs of node2 were sampled, and its trace names another host", false},
+		{"another host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host = "node2" }), visible(4, "node1"), "the clock of its GPU is not known: the GPUs of node2 were sampled, and its trace does not show that it ran there", false},
+		{"a container", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host, s.Unsure = "node2", true }), visible(4, "4f2a"), "the clock of its GPU is not known: the GPUs of node2 were sampled", false},
+		{"another address, no host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host, s.Unsure = "node2", true }), visible(4, ""), "the clock of its GPU is not known: the GPUs of node2 were sampled", false},
+		{"another address, its host", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.Host, s.Unsure = "node2", true }), visible(4, "node2"), lower, true},
 		{"a UUID, in a container", edit(usual(0, 1980, 1200, 1980, 1980), func(s *trace.GPUState) { s.UUID, s.Host = "GPU-"+string(rune('a'+s.GPU)), "node2" }), visible(4, "4f2a", "a", "b", "c", "d"), lower, true},
 		{"no samples", nil, visible(4, ""), "", false},
 	} {

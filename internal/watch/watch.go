@@ -151,7 +151,7 @@ func (w *Watch) sampleGPUs(ctx context.Context) (err error) {
 		for i := range w.Targets {
 			servers = append(servers, w.Targets[i].URL)
 		}
-		w.sampler, err = gpus.Start(context.WithoutCancel(ctx), w.GPUs, servers...)
+		w.sampler, err = gpus.Start(context.WithoutCancel(ctx), w.GPUs, func(line string) { w.Say.Warn("%s", line) }, servers...)
 	}
 	return err
 }

@@ -93,17 +93,21 @@ func smi(t *testing.T, script string) {
 func TestLocal(t *testing.T) {
 	const sample = `echo "0, 1980, 2619, 412.53, 700.00, 54, 97, 0x0000000000000000, GPU-a, 00000000:1B:00.0"; exec sleep 60`
 	host, _ := os.Hostname()
-	for _, c := range []struct{ name, script, servers, err string }{
-		{"a server here", sample, "http://127.0.0.1:30000", ""},
-		{"servers here and elsewhere", sample, "http://203.0.113.7:30000 http://" + host + ":30000", ""},
-		{"a server elsewhere", sample, "http://203.0.113.7:30000", "nvidia-smi samples the GPUs of this machine, and http://203.0.113.7:30000 runs on another"},
-		{"a name without an address", sample, "http://none.invalid:30000", ""},
-		{"an older driver", `case "$1" in *event*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2;; esac; ` + sample, "", ""},
-		{"no driver", `echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."; exit 9`, "", "nvidia-smi: no sample of a GPU: nvidia-smi: NVIDIA-SMI has failed"},
+	for _, c := range []struct{ name, script, servers, warning, err string }{
+		{"a server here", sample, "http://127.0.0.1:30000", "", ""},
+		{"servers here and elsewhere", sample, "http://203.0.113.7:30000 http://" + host + ":30000", "", ""},
+		{"a server elsewhere", sample, "http://203.0.113.7:30000", "http://203.0.113.7:30000 is not an address of this machine: the samples of nvidia-smi are those of this machine's GPUs", ""},
+		{"a name without an address", sample, "http://none.invalid:30000", "", ""},
+		{"an older driver", `case "$1" in *event*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'; exit 2;; esac; ` + sample, "", "", ""},
+		{"no driver", `echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."; exit 9`, "http://203.0.113.7:30000", "", "nvidia-smi: no sample of a GPU: nvidia-smi: NVIDIA-SMI has failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			smi(t, c.script)
-			s, err := Start(t.Context(), Local, strings.Fields(c.servers)...)
+			warning := ""
+			s, err := Start(t.Context(), Local, func(line string) { warning += line }, strings.Fields(c.servers)...)
+			if (warning != "") != (c.warning != "") || !strings.HasPrefix(warning, c.warning) {
+				t.Errorf("warning %q, want %q", warning, c.warning)
+			}
 			if err != nil {
 				if c.err == "" || !strings.HasPrefix(err.Error(), c.err) {
 					t.Errorf("error %v, want %q", err, c.err)
@@ -111,7 +115,7 @@ func TestLocal(t *testing.T) {
 				return
 			}
 			states, err := s.End()
-			if err != nil || len(states) != 1 || states[0].SM != 1980 || states[0].Host != host || c.err != "" {
+			if err != nil || len(states) != 1 || states[0].SM != 1980 || states[0].Host != host || states[0].Unsure != (c.warning != "") || c.err != "" {
 				t.Errorf("%+v, %v", states, err)
 			}
 		})
@@ -135,7 +139,7 @@ func TestExporter(t *testing.T) {
 		}
 	}))
 	defer hs.Close()
-	s, err := Start(t.Context(), hs.URL+"/metrics")
+	s, err := Start(t.Context(), hs.URL+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +151,7 @@ func TestExporter(t *testing.T) {
 		hs.URL + "/other": "these are no metrics of a DCGM exporter",
 		"dcgm":            "dcgm: give nvidia-smi, or the URL of a DCGM exporter's metrics",
 	} {
-		if _, err := Start(t.Context(), source); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Start(t.Context(), source, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", source, err, want)
 		}
 	}

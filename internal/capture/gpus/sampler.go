@@ -25,9 +25,10 @@ const Local = "nvidia-smi"
 
 // Sampler samples GPUs until End.
 type Sampler struct {
-	host string // of the samples of nvidia-smi
-	stop func()
-	wg   sync.WaitGroup
+	host   string // of the samples of nvidia-smi
+	unsure bool   // whether the servers may run on another host
+	stop   func()
+	wg     sync.WaitGroup
 
 	mu     sync.Mutex
 	states []State
@@ -35,14 +36,13 @@ type Sampler struct {
 }
 
 // Start samples the GPUs of a source: Local, or the URL of a DCGM exporter's /metrics. It returns an error if the first
-// sample cannot be taken, or if the source is Local and none of the servers runs on this machine.
-func Start(ctx context.Context, source string, servers ...string) (*Sampler, error) {
+// sample cannot be taken. It warns if the source is Local and no server has an address of this machine: a container and
+// a load balancer have addresses of their own.
+func Start(ctx context.Context, source string, warn func(string), servers ...string) (*Sampler, error) {
 	s := &Sampler{}
 	s.host, _ = os.Hostname()
 	if source == Local {
-		if err := elsewhere(ctx, servers); err != nil {
-			return nil, err
-		}
+		s.unsure = elsewhere(ctx, servers)
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	first, err := s.begin(ctx, source)
@@ -61,20 +61,20 @@ func Start(ctx context.Context, source string, servers ...string) (*Sampler, err
 		s.stop()
 		return nil, fmt.Errorf("%s: no sample of a GPU: %w", source, cmp.Or(s.err, errors.New("it did not answer in time")))
 	}
+	if s.unsure {
+		warn(fmt.Sprintf("%s is not an address of this machine: the samples of %s are those of this machine's GPUs, and hold only if the server runs here. Otherwise give the URL of a DCGM exporter there (--gpus=http://HOST:9400/metrics)", servers[0], Local))
+	}
 	return s, nil
 }
 
-// elsewhere returns an error if all servers run on other machines. A name without an address is not an error here.
-func elsewhere(ctx context.Context, servers []string) error {
+// elsewhere reports whether no server has an address of this machine. A name without an address does not count.
+func elsewhere(ctx context.Context, servers []string) bool {
 	for _, server := range servers {
 		if is, err := client.Here(ctx, server); is || err != nil {
-			return nil
+			return false
 		}
 	}
-	if len(servers) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s samples the GPUs of this machine, and %s runs on another: give the URL of a DCGM exporter there (--gpus=http://HOST:9400/metrics)", Local, servers[0])
+	return len(servers) > 0
 }
 
 // begin starts reading. first is closed after the first sample, or when reading has failed.
@@ -111,19 +111,19 @@ func (s *Sampler) begin(ctx context.Context, source string) (first chan struct{}
 }
 
 // Sample samples the GPUs of a source until end is called, which returns the samples. If the source is "", there are
-// none. warn reports that sampling ended early.
-func Sample(ctx context.Context, source string, servers []string, warn func(string)) (end func() []State, err error) {
+// none. warn is that of Start; lack reports that sampling ended early.
+func Sample(ctx context.Context, source string, servers []string, warn, lack func(string)) (end func() []State, err error) {
 	if source == "" {
 		return func() []State { return nil }, nil
 	}
-	s, err := Start(ctx, source, servers...)
+	s, err := Start(ctx, source, warn, servers...)
 	if err != nil {
 		return nil, err
 	}
 	return func() []State {
 		states, err := s.End()
 		if err != nil {
-			warn("The samples of the GPUs are incomplete: " + err.Error())
+			lack("The samples of the GPUs are incomplete: " + err.Error())
 		}
 		return states
 	}, nil
@@ -195,7 +195,7 @@ func (s *Sampler) smi(ctx context.Context, first func()) error {
 		got, refused := 0, ""
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if state, ok := line(lines.Text(), time.Now().UnixNano()); ok {
-				state.Host = s.host
+				state.Host, state.Unsure = s.host, s.unsure
 				s.add(state)
 				got++
 				first()

@@ -120,12 +120,13 @@ func sampledGPUs(states []trace.GPUState, from, to int64) []*gpu {
 	return out
 }
 
-// otherHosts returns the hosts of the sampled GPUs if the trace of one of the finding's ranks names another host; "":
-// it does not. A UUID is unique, so hosts are not compared if the trace has one.
+// otherHosts returns the hosts of the sampled GPUs if the trace of one of the finding's ranks names another host, or
+// names none although the server may run on another; "": neither. A UUID is unique, so hosts are not compared if the
+// trace has one.
 func otherHosts(a *match.Aligned, f *result.Finding, all []*gpu) string {
 	for _, i := range f.Ranks {
 		src := &a.Ranks[i].Source
-		if src.UUID == "" && !slices.ContainsFunc(all, func(g *gpu) bool { return sameHost(src.Host, g.Host) }) {
+		if src.UUID == "" && !slices.ContainsFunc(all, func(g *gpu) bool { return sameHost(src.Host, g.Host) && (src.Host != "" || !g.Unsure) }) {
 			hosts := map[string]bool{}
 			for _, g := range all {
 				hosts[g.Host] = true

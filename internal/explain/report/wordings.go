@@ -229,7 +229,7 @@ var wordings = map[string]string{
 	"clock_equal":          "the clock is not the reason: {mine:count} MHz against {peers:count} on the other ranks ({n} samples)",
 	"clock_varied":         "SM clocks vary too much for a comparison: {mine:count} MHz against {peers:count} on the other ranks in the median{reason} ({n} samples)",
 	"clock_few":            "too few samples of GPUs at work in this time to compare clocks: {n} of the late rank, {peers} of the others",
-	"clock_elsewhere":      "the clock of its GPU is not known: the GPUs of {hosts} were sampled, and its trace names another host",
+	"clock_elsewhere":      "the clock of its GPU is not known: the GPUs of {hosts} were sampled, and its trace does not show that it ran there",
 	"clock_unmapped":       "not known which GPU it used; none of those sampled had a lower clock than the others",
 	"clock_unmapped.low":   "not known which GPU it used; of those sampled, {gpu} ran at {mine:count} MHz against {peers:count}{reason}",
 	"clock_unmapped.few":   "not known which GPU it used, and too few samples of GPUs at work in this time",

@@ -312,7 +312,11 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if id := opt.RequestID; id != nil && n > 0 {
 		opt.RequestID = func(i, turn int) string { return fmt.Sprintf("%s-run%d", id(i, turn), n+1) }
 	}
-	sampled, err := gpus.Sample(ctx, s.GPUs, []string{s.Server.URL}, s.Warn)
+	warn := s.Warn
+	if n > 0 { // the first run has already warned
+		warn = func(string) {}
+	}
+	sampled, err := gpus.Sample(ctx, s.GPUs, []string{s.Server.URL}, warn, s.Warn)
 	if err != nil {
 		return nil, err
 	}

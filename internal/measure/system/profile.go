@@ -73,7 +73,8 @@ func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, er
 	for i := range p.Targets {
 		servers = append(servers, p.Targets[i].URL)
 	}
-	sampled, err := gpus.Sample(ctx, p.GPUs, servers, func(problem string) { p.Explain.Say.Lack("%s", problem) })
+	say := p.Explain.Say
+	sampled, err := gpus.Sample(ctx, p.GPUs, servers, func(line string) { say.Warn("%s", line) }, func(problem string) { say.Lack("%s", problem) })
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,13 +9,16 @@ type limits struct {
 	// headroom is the space before each block for the unfinished event of the previous block. So nearly all text is
 	// scanned in the buffer into which it was decompressed, without a copy.
 	headroom int
-	// element is the maximum size of one event or metadata value. Text with a larger event or value counts as broken.
-	element int
+	element  int // as MaxElement
 	// guess is the maximum amount of text that the repair of one element may examine.
 	guess int
 }
 
-var defaultLimits = limits{block: 256 << 10, headroom: 32 << 10, element: 32 << 20, guess: 1 << 20}
+// MaxElement is the maximum size of one event or metadata value in bytes. Text with a larger event or value counts as
+// broken.
+const MaxElement = 32 << 20
+
+var defaultLimits = limits{block: 256 << 10, headroom: 32 << 10, element: MaxElement, guess: 1 << 20}
 
 // block is text at buf[headroom:headroom+n].
 type block struct {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -218,5 +219,7 @@ func isText(h *head) bool {
 // isAscend looks for two signs of torch_npu and msprof: times as strings, and the name of a device process. If neither
 // is at the beginning of a trace, the reader of PyTorch's traces reads it just as well.
 func isAscend(h *head) bool {
-	return strings.Contains(h.text, `"ts": "`) || strings.Contains(h.text, `"Ascend Hardware"`)
+	return timeText.MatchString(h.text) || strings.Contains(h.text, `"Ascend Hardware"`)
 }
+
+var timeText = regexp.MustCompile(`"ts"\s*:\s*"`)

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -71,6 +73,15 @@ func schema3(sql string) string {
 	return sql
 }
 
+// largeIDs adds a large number to the ids of a JSON file of rocprofv3.
+func largeIDs(text string) string {
+	return regexp.MustCompile(`"(handle|thread_id|internal|key|kernel_id)":\d+`).ReplaceAllStringFunc(text, func(member string) string {
+		name, id, _ := strings.Cut(member, ":")
+		n, _ := strconv.Atoi(id)
+		return fmt.Sprintf("%s:1844674407370955%04d", name, 1000+n)
+	})
+}
+
 func zipped(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -100,6 +111,11 @@ cuda_runtime hipStreamSynchronize +58000
 func TestFormats(t *testing.T) {
 	rocprofBoth := fmt.Sprintf(rocprofRank, "0000:75:00.0", 0) + fmt.Sprintf(rocprofRank, "0000:05:00.0", 1)
 	kernel := "kernel k +2000 device 0\n"
+	rocprofWith := func(value string) string { // with an unknown member
+		return strings.Replace(sample(t, "rocprof.json"), `"metadata"`, `"x":`+value+`,"metadata"`, 1)
+	}
+	const hostCopy = `{"kind":3,"operation":1,"thread_id":101,"correlation_id":{"internal":99},"start_timestamp":1000001000,"end_timestamp":1000002000,"dst_agent_id":{"handle":10},"src_agent_id":{"handle":10},"stream_id":{"handle":7},"bytes":64},`
+	operators := strings.Repeat(`{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": "1700000000000000.000", "dur": 0.5, "args": {}},`, 3000)
 	for _, c := range []struct {
 		name   string
 		text   string // the contents or, of a database, its statements
@@ -110,6 +126,8 @@ func TestFormats(t *testing.T) {
 		{"kineto, packed", zipped(plainKernel), format.Kineto, kernel},
 		{"kineto behind a line feed", "\n" + plainKernel, format.Kineto, kernel},
 		{"ascend", ascend(true), format.Ascend, "gpu_memcpy MEMCPY_ASYNC +2000 device 0"},
+		{"ascend without blanks, names of processes late", strings.ReplaceAll("["+operators+ascend(true)[1:], `": `, `":`), format.Ascend, "gpu_memcpy MEMCPY_ASYNC +2000 device 0"},
+		{"kineto without blanks", strings.ReplaceAll(plainKernel, `": `, `":`), format.Kineto, kernel},
 		{"nsys report", "NVIDIA Tegra Profiler Report 363980", format.NsysReport, "give its SQLite export"},
 		{"nsys export", `CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 			INSERT INTO StringIds VALUES (1, 'k');
@@ -118,6 +136,18 @@ func TestFormats(t *testing.T) {
 		{"rocprofv3", sample(t, "rocprof.json"), format.Rocprof, rocprofBoth},
 		{"rocprofv3, packed", zipped(sample(t, "rocprof.json")), format.Rocprof, rocprofBoth},
 		{"rocprofv3, cut", sample(t, "rocprof.json")[:3000], format.Rocprof, "cut off at byte 2727"},
+		{"rocprofv3, copies from host to host", strings.Replace(sample(t, "rocprof.json"), `"memory_copy":[`, `"memory_copy":[`+hostCopy, 1), format.Rocprof,
+			strings.Replace(rocprofBoth, "gpu_memcpy Memcpy HtoD +2000 device 1", "gpu_memcpy Memcpy HtoH +1000 device 1 64 bytes\ngpu_memcpy Memcpy HtoD +2000 device 1", 1)},
+		{"rocprofv3, only copies from host to host", `{"rocprofiler-sdk-tool": [{"agents": [{"id": {"handle": 10}, "type": 1}], "strings": {"buffer_records": [{"kind": "HIP_RUNTIME_API", "operations": ["hipMemcpy"]}]},
+			"buffer_records": {"memory_copy": [` + strings.TrimSuffix(hostCopy, ",") + `], "hip_api": [{"start_timestamp": 1000000500, "end_timestamp": 1000002500}]}}]}`, format.Rocprof, "cuda_runtime hipMemcpy +2000\n"},
+		{"rocprofv3, large ids", largeIDs(sample(t, "rocprof.json")), format.Rocprof, rocprofBoth},
+		{"rocprofv3, an impossible time", strings.Replace(sample(t, "rocprof.json"), `"end_timestamp":1000070000`, `"end_timestamp":18446744073709551615`, 1), format.Rocprof,
+			strings.Replace(rocprofBoth, "cuda_runtime hipStreamSynchronize +58000\n", "", 1)},
+		{"rocprofv3, a long value", rocprofWith(`"` + strings.Repeat("x", 30<<20) + `"`), format.Rocprof, rocprofBoth},
+		{"rocprofv3, a value too long", zipped(rocprofWith(`"` + strings.Repeat("x", 33<<20) + `"`)), format.Rocprof, "the value at byte 29 of its text is larger than 32 MiB"},
+		{"rocprofv3, many blanks", rocprofWith(strings.Repeat(" ", 33<<20) + "1"), format.Rocprof, "the value at byte 29 of its text is larger than 32 MiB"},
+		{"rocprofv3, deep", rocprofWith(strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000)), format.Rocprof, rocprofBoth},
+		{"rocprofv3, too deep", rocprofWith(strings.Repeat("[", 20_000)), format.Rocprof, "nested too deep"},
 		{"rocprofv3, nothing", `{"rocprofiler-sdk-tool": [{"metadata": {"pid": 1}}]}`, format.Rocprof, "--kernel-trace"},
 		{"rocpd", sample(t, "rocpd.sql"), format.Rocpd, rocprofBoth},
 		{"rocpd, schema 3", schema3(sample(t, "rocpd.sql")), format.Rocpd, rocprofBoth},

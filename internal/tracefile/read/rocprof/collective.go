@@ -29,9 +29,10 @@ func (p *process) collectives() {
 		case operation == "groupstart":
 			depth[c.thread]++
 		case operation == "groupend":
-			if depth[c.thread]--; depth[c.thread] <= 0 && len(pending[c.thread]) > 0 {
+			depth[c.thread] = max(depth[c.thread]-1, 0) // the recording may begin within a group
+			if depth[c.thread] == 0 && len(pending[c.thread]) > 0 {
 				threads[c.thread] = append(threads[c.thread], transfer{c.start, c.end, pending[c.thread]})
-				depth[c.thread], pending[c.thread] = 0, nil
+				pending[c.thread] = nil
 			}
 		case !moves[operation]:
 		case depth[c.thread] > 0:

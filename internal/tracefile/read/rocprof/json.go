@@ -8,17 +8,19 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // ReadJSON returns the ranks in a JSON file of rocprofv3. Records are decoded one at a time, so memory depends on the
-// number of records, not on the size of the text.
+// number of records, not on the size of the text. A value larger than chromejson.MaxElement is an error.
 func ReadJSON(ctx context.Context, r io.Reader) ([]*trace.Trace, error) {
-	d := &decoder{ctx: ctx, Decoder: json.NewDecoder(r)}
+	text := &bounded{Reader: r}
+	d := &decoder{ctx: ctx, text: text, json: json.NewDecoder(text)}
 	var all []*trace.Trace
 	err := d.object(func(string) error {
 		return d.array(func() error {
-			f := &file{process: newProcess(), names: map[int64]string{}, messages: map[int64]string{}}
+			f := &file{process: newProcess(), names: map[uint64]string{}, messages: map[uint64]string{}}
 			if err := d.object(func(key string) error { return f.member(d, key) }); err != nil {
 				return err
 			}
@@ -33,7 +35,7 @@ func ReadJSON(ctx context.Context, r io.Reader) ([]*trace.Trace, error) {
 		err = ctx.Err()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("cut off at byte %d of its text: record again", d.InputOffset())
+		err = fmt.Errorf("cut off at byte %d of its text: record again", d.json.InputOffset())
 	}
 	return all, err
 }
@@ -44,8 +46,8 @@ var errNothing = errors.New("it holds neither kernels nor calls: record with roc
 type file struct {
 	*process
 	kinds    []kindNames
-	names    map[int64]string // of kernels
-	messages map[int64]string // of markers, by correlation id
+	names    map[uint64]string // of kernels
+	messages map[uint64]string // of markers, by correlation id
 	kernels  []kernelRef
 	copies   []copyRef
 	records  []record
@@ -56,9 +58,13 @@ type kindNames struct {
 	Operations []string `json:"operations"`
 }
 
+// handle is the id of an agent, queue or stream. rocprofv3 writes ids and times as unsigned numbers. int64 holds their
+// bits, so that ids stay different and times that are too large are impossible.
 type handle struct {
-	Handle int64 `json:"handle"`
+	Handle uint64 `json:"handle"`
 }
+
+func (h handle) id() int64 { return int64(h.Handle) }
 
 type size struct {
 	X int32 `json:"x"`
@@ -68,14 +74,14 @@ type size struct {
 
 // record has the members that all records share.
 type record struct {
-	Kind      int   `json:"kind"`
-	Operation int   `json:"operation"`
-	Thread    int64 `json:"thread_id"`
+	Kind      int    `json:"kind"`
+	Operation int    `json:"operation"`
+	Thread    uint64 `json:"thread_id"`
 	Corr      struct {
-		Internal int64 `json:"internal"`
+		Internal uint64 `json:"internal"`
 	} `json:"correlation_id"`
-	Start int64 `json:"start_timestamp"`
-	End   int64 `json:"end_timestamp"`
+	Start uint64 `json:"start_timestamp"`
+	End   uint64 `json:"end_timestamp"`
 }
 
 type kernelRecord struct {
@@ -83,7 +89,7 @@ type kernelRecord struct {
 	Info struct {
 		Agent  handle `json:"agent_id"`
 		Queue  handle `json:"queue_id"`
-		Kernel int64  `json:"kernel_id"`
+		Kernel uint64 `json:"kernel_id"`
 		Group  size   `json:"workgroup_size"`
 		Grid   size   `json:"grid_size"`
 	} `json:"dispatch_info"`
@@ -95,13 +101,13 @@ type copyRecord struct {
 	To     handle `json:"dst_agent_id"`
 	From   handle `json:"src_agent_id"`
 	Stream handle `json:"stream_id"`
-	Bytes  int64  `json:"bytes"`
+	Bytes  uint64 `json:"bytes"`
 }
 
 // kernelRef and copyRef are operations with unresolved names.
 type kernelRef struct {
 	op
-	kernel int64
+	kernel uint64
 }
 
 type copyRef struct {
@@ -120,14 +126,14 @@ func (f *file) member(d *decoder, key string) error {
 				Host string `json:"hostname"`
 			} `json:"node"`
 		}
-		err := d.Decode(&m)
+		err := d.decode(&m)
 		f.pid, f.host = m.PID, m.Node.Host
 		return err
 	case "agents":
 		return d.array(func() error {
 			a := &agent{}
-			err := d.Decode(a)
-			f.agents[a.ID.Handle] = a
+			err := d.decode(a)
+			f.agents[a.ID.id()] = a
 			return err
 		})
 	case "strings":
@@ -135,11 +141,11 @@ func (f *file) member(d *decoder, key string) error {
 	case "kernel_symbols":
 		return d.array(func() error {
 			var s struct {
-				ID        int64  `json:"kernel_id"`
+				ID        uint64 `json:"kernel_id"`
 				Name      string `json:"kernel_name"`
 				Formatted string `json:"formatted_kernel_name"`
 			}
-			err := d.Decode(&s)
+			err := d.decode(&s)
 			f.names[s.ID] = kernelName(s.Formatted, s.Name)
 			return err
 		})
@@ -161,14 +167,14 @@ func (f *file) strings(d *decoder) error {
 	return d.object(func(key string) error {
 		switch key {
 		case "buffer_records":
-			return d.Decode(&f.kinds)
+			return d.decode(&f.kinds)
 		case "marker_api":
 			return d.array(func() error {
 				var m struct {
-					Key   int64  `json:"key"`
+					Key   uint64 `json:"key"`
 					Value string `json:"value"`
 				}
-				err := d.Decode(&m)
+				err := d.decode(&m)
 				f.messages[m.Key] = m.Value
 				return err
 			})
@@ -182,11 +188,11 @@ func (f *file) buffer(d *decoder, key string) error {
 	case "kernel_dispatch":
 		return d.array(func() error {
 			var k kernelRecord
-			err := d.Decode(&k)
+			err := d.decode(&k)
 			in := &k.Info
 			f.kernels = append(f.kernels, kernelRef{op{
-				start: k.Start, end: k.End, agent: in.Agent.Handle, queue: in.Queue.Handle, stream: k.Stream.Handle,
-				thread: k.Thread, corr: k.Corr.Internal, cat: trace.Kernel,
+				start: int64(k.Start), end: int64(k.End), agent: in.Agent.id(), queue: in.Queue.id(), stream: k.Stream.id(),
+				thread: int64(k.Thread), corr: int64(k.Corr.Internal), cat: trace.Kernel,
 				grid: blocks(in.Grid, in.Group), block: [3]int32{in.Group.X, in.Group.Y, in.Group.Z},
 			}, in.Kernel})
 			return err
@@ -194,17 +200,17 @@ func (f *file) buffer(d *decoder, key string) error {
 	case "memory_copy":
 		return d.array(func() error {
 			var c copyRecord
-			err := d.Decode(&c)
+			err := d.decode(&c)
 			f.copies = append(f.copies, copyRef{op{
-				start: c.Start, end: c.End, agent: c.To.Handle, stream: c.Stream.Handle, thread: c.Thread, corr: c.Corr.Internal,
-				cat: trace.Memcpy, bytes: c.Bytes,
-			}, c.Kind, c.Operation, c.From.Handle})
+				start: int64(c.Start), end: int64(c.End), agent: c.To.id(), stream: c.Stream.id(), thread: int64(c.Thread),
+				corr: int64(c.Corr.Internal), cat: trace.Memcpy, bytes: max(int64(c.Bytes), 0),
+			}, c.Kind, c.Operation, c.From.id()})
 			return err
 		})
 	case "hip_api", "hsa_api", "marker_api", "rccl_api":
 		return d.array(func() error {
 			var r record
-			err := d.Decode(&r)
+			err := d.decode(&r)
 			f.records = append(f.records, r)
 			return err
 		})
@@ -246,7 +252,9 @@ func (f *file) resolve() []*trace.Trace {
 	}
 	for _, r := range f.records {
 		kind, name := f.named(r.Kind, r.Operation)
-		f.api(kind, f.messages[r.Corr.Internal], call{start: r.Start, end: r.End, thread: r.Thread, corr: r.Corr.Internal, name: name})
+		f.api(kind, f.messages[r.Corr.Internal], call{
+			start: int64(r.Start), end: int64(r.End), thread: int64(r.Thread), corr: int64(r.Corr.Internal), name: name,
+		})
 	}
 	return f.ranks()
 }
@@ -259,20 +267,47 @@ func (p *process) gpuOf(to, from int64) int64 {
 	return from
 }
 
+// bounded is text of which the decoder, which holds whole values, may read at most MaxElement bytes from the offset on.
+type bounded struct {
+	io.Reader
+	offset, read int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	left := b.offset + chromejson.MaxElement - b.read
+	if left <= 0 {
+		return 0, fmt.Errorf("the value at byte %d of its text is larger than %d MiB: record again", b.offset, chromejson.MaxElement>>20)
+	}
+	n, err := b.Reader.Read(p[:min(int64(len(p)), left)])
+	b.read += int64(n)
+	return n, err
+}
+
 // decoder reads JSON piece by piece.
 type decoder struct {
-	*json.Decoder
-	ctx context.Context
-	n   int
+	json *json.Decoder
+	text *bounded
+	ctx  context.Context
+	n    int
+}
+
+func (d *decoder) token() (json.Token, error) {
+	d.text.offset = d.json.InputOffset()
+	return d.json.Token()
+}
+
+func (d *decoder) decode(v any) error {
+	d.text.offset = d.json.InputOffset()
+	return d.json.Decode(v)
 }
 
 func (d *decoder) delim(want json.Delim) error {
-	t, err := d.Token()
+	t, err := d.token()
 	if err != nil {
 		return err
 	}
 	if t != want {
-		return fmt.Errorf("%v at byte %d of the text, where %v is expected", t, d.InputOffset(), want)
+		return fmt.Errorf("%v at byte %d of the text, where %v is expected", t, d.json.InputOffset(), want)
 	}
 	return nil
 }
@@ -282,8 +317,8 @@ func (d *decoder) object(member func(key string) error) error {
 	if err := d.delim('{'); err != nil {
 		return err
 	}
-	for d.More() {
-		t, err := d.Token()
+	for d.json.More() {
+		t, err := d.token()
 		if err != nil {
 			return err
 		}
@@ -300,7 +335,7 @@ func (d *decoder) array(element func() error) error {
 	if err := d.delim('['); err != nil {
 		return err
 	}
-	for d.More() {
+	for d.json.More() {
 		if d.n++; d.n&0xfff == 0 {
 			if err := d.ctx.Err(); err != nil {
 				return err
@@ -313,16 +348,21 @@ func (d *decoder) array(element func() error) error {
 	return d.delim(']')
 }
 
+// maxDepth limits the nesting depth of a value, as encoding/json does for values that it holds.
+const maxDepth = 10_000
+
 // skip reads over a value without holding it.
 func (d *decoder) skip() error {
 	for depth := 0; ; {
-		t, err := d.Token()
+		t, err := d.token()
 		if err != nil {
 			return err
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
-			depth++
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("the value at byte %d of its text is nested too deep: record again", d.text.offset)
+			}
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}

@@ -22,9 +22,7 @@ const farthest = 1 << 61
 
 // agent is a CPU or GPU, as in JSON.
 type agent struct {
-	ID struct {
-		Handle int64 `json:"handle"`
-	} `json:"id"`
+	ID       handle `json:"id"`
 	Type     int    `json:"type"` // 2: GPU
 	Name     string `json:"name"`
 	Product  string `json:"product_name"`
@@ -129,12 +127,20 @@ func copyName(operation string) string {
 // few is the fraction of a process's GPU work below which a second device is not a separate rank, as in package nsysdb.
 const few = 0.05
 
+// isCPU reports whether an agent is known and no GPU.
+func (p *process) isCPU(id int64) bool {
+	a := p.agents[id]
+	return a != nil && a.Type != gpuType
+}
+
 // ranks returns the traces of the process: one for each GPU that it drives.
 func (p *process) ranks() []*trace.Trace {
 	p.collectives()
 	work := map[int64]int{}
 	for i := range p.ops {
-		work[p.ops[i].agent]++
+		if id := p.ops[i].agent; !p.isCPU(id) {
+			work[id]++
+		}
 	}
 	ids := slices.SortedFunc(maps.Keys(work), func(a, b int64) int { return cmp.Or(cmp.Compare(work[b], work[a]), cmp.Compare(a, b)) })
 	if len(ids) == 0 && len(p.calls) == 0 {
@@ -154,10 +160,26 @@ func (p *process) ranks() []*trace.Trace {
 		}
 		byAgent[id] = first
 	}
+	p.distribute(ranks, byAgent)
+	slices.SortStableFunc(ranks, func(a, b *rank) int { return cmp.Compare(a.device(), b.device()) })
+	out := make([]*trace.Trace, len(ranks))
+	for i, k := range ranks {
+		out[i] = k.finish()
+	}
+	out[0].Notes = p.odd.Notes("")
+	return out
+}
+
+// distribute gives the ranks their operations and calls. Copies from host to host belong to the rank of their thread; if
+// no rank has a GPU, they are left out.
+func (p *process) distribute(ranks []*rank, byAgent map[int64]*rank) {
 	launched, most := map[int64]*rank{}, map[int64]map[*rank]int{}
 	for i := range p.ops {
 		o := &p.ops[i]
 		k := byAgent[o.agent]
+		if k == nil {
+			continue
+		}
 		k.op(o)
 		if len(ranks) > 1 {
 			launched[o.corr] = k
@@ -167,26 +189,27 @@ func (p *process) ranks() []*trace.Trace {
 			most[o.thread][k]++
 		}
 	}
-	for i := range p.calls {
-		c := &p.calls[i]
-		k := launched[c.corr]
-		if k == nil || c.corr == 0 {
-			k = first
+	owner := func(corr, thread int64) *rank {
+		k := launched[corr]
+		if k == nil || corr == 0 {
+			k = ranks[0]
 			for _, of := range ranks {
-				if most[c.thread][of] > most[c.thread][k] {
+				if most[thread][of] > most[thread][k] {
 					k = of
 				}
 			}
 		}
-		k.call(c)
+		return k
 	}
-	slices.SortStableFunc(ranks, func(a, b *rank) int { return cmp.Compare(a.device(), b.device()) })
-	out := make([]*trace.Trace, len(ranks))
-	for i, k := range ranks {
-		out[i] = k.finish()
+	for i := range p.ops {
+		if o := &p.ops[i]; p.isCPU(o.agent) && len(byAgent) > 0 {
+			owner(o.corr, o.thread).op(o)
+		}
 	}
-	out[0].Notes = p.odd.Notes("")
-	return out
+	for i := range p.calls {
+		c := &p.calls[i]
+		owner(c.corr, c.thread).call(c)
+	}
 }
 
 // rank fills one Trace.
@@ -232,6 +255,9 @@ func (k *rank) op(o *op) {
 	if a := k.p.agents[o.agent]; a != nil {
 		device = a.Index
 	}
+	if k.p.isCPU(o.agent) { // a copy from host to host in a stream of the rank
+		device = k.device()
+	}
 	stream, name := o.queue, "queue "
 	if o.cat == trace.Memcpy && o.queue == 0 { // an engine for copies; copies have no queue
 		stream, name = copyRows+o.stream, "copies of stream "
@@ -239,7 +265,7 @@ func (k *rank) op(o *op) {
 	track := k.track(trackKey{gpu: true, device: device, stream: stream}, func() trace.Track {
 		id := strconv.FormatInt(stream, 10)
 		return trace.Track{
-			PID: strconv.Itoa(int(device)), TID: id, Name: name + strconv.FormatInt(stream%copyRows, 10), GPU: true, Device: device, Stream: stream,
+			PID: strconv.Itoa(int(device)), TID: id, Name: name + strconv.FormatUint(uint64(stream)%copyRows, 10), GPU: true, Device: device, Stream: stream,
 		}
 	})
 	of := trace.Op{Bytes: o.bytes, Grid: o.grid, Block: o.block, Comm: -1}

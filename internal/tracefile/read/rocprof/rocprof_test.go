@@ -53,6 +53,7 @@ func TestCollectives(t *testing.T) {
 		"no launches":                      {rccl, nil, "allreduce allgather"},
 		"no launches, fewer calls":         {rccl[:1], nil, " "},
 		"a group":                          {group, []call{launch(20, 7), launch(50, 8)}, "alltoall "},
+		"a group after half a group":       {append([]call{{start: 5, end: 6, thread: 1, name: "ncclGroupEnd"}}, group...), []call{launch(20, 7), launch(50, 8)}, "alltoall "},
 		"a call that moves nothing":        {[]call{{start: 10, end: 20, thread: 1, name: "ncclCommInitRank"}}, []call{launch(15, 7)}, " "},
 		"the same times on another thread": {[]call{{start: 10, end: 20, thread: 2, name: "ncclAllReduce"}}, []call{launch(15, 7)}, " "},
 	} {
