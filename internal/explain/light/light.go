@@ -37,9 +37,9 @@ func refuse(out result.Light, why fact.Fact) result.Light {
 	return out
 }
 
-// LayoutOf derives the layout from the coordinates of the ranks, all of which must be there. With data-parallel attention,
-// ranks with different DP coordinates have different TP coordinates. Otherwise each DP coordinate is a replica. A single
-// rank tells the layout only if its file names the number of ranks and no DP or EP coordinate.
+// LayoutOf derives the layout from the coordinates of all ranks. With data-parallel attention,
+// ranks with different DP coordinates have different TP coordinates. Otherwise each DP coordinate is a replica. The
+// layout of a single rank is known only if its file has the number of ranks and no DP or EP coordinate.
 func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 	tp, dp, ep, world := map[int]int{}, map[int]map[int]bool{}, map[int]bool{}, 0 // by TP: DP coordinates; by DP: TP coordinates
 	for _, r := range ranks {
@@ -248,7 +248,7 @@ func (c *comparer) step(r *match.Rank, i int, ops []int32, exposed []int64, t *r
 	}
 }
 
-// batch returns the input of a step, as far as its name tells.
+// batch returns the input of a step, as far as its name contains it.
 func (c *comparer) batch(r *match.Rank, i int) (Batch, bool) {
 	s := &r.Steps[i].Info
 	b := Batch{Tokens: s.Tokens, Requests: s.Batch, Keys: -1, Pairs: -1}

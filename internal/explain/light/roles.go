@@ -160,7 +160,7 @@ const (
 	Differs                // the grid is that of other sizes
 )
 
-// GridOf compares the grid of a product [rows,K] × [K,n] with its sizes, by the rules of cuBLAS: a block computes one
+// GridOf compares the grid of a product [rows,K] × [K,n] with its sizes, by the rules of cuBLAS. A block computes one
 // tile, the numbers of tiles are rounded up to the cluster, and a product that is split along K has several blocks for
 // a tile. With more tiles than fit on the device at once, the blocks are as many as fit.
 func GridOf(name string, grid [3]int32, rows, n, sms int) Witness {
