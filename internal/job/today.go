@@ -24,9 +24,7 @@ const (
 )
 
 // today reports whether a job has one of the dialects that srtctl has had since December 19, 2025.
-func today(j *spec.Job) bool {
-	return j.Dialect() == spec.DialectM || j.Dialect() == spec.DialectH
-}
+func today(j *spec.Job) bool { return j.Dialect().Today() }
 
 // today assigns the workers of a job to nodes and GPUs as today's srtctl does.
 func (p *Plan) today() {
@@ -137,13 +135,7 @@ func (p *Plan) vllm(w *Worker, rank int, logs, leader string, direct bool) []str
 		}
 	}
 	if direct {
-		gpus := w.GPUs
-		for g := range j.Resources.GPUsPerNode {
-			if w.GPUs == nil {
-				gpus = append(gpus, g)
-			}
-		}
-		args = append(args, "--device-ids", joined(gpus))
+		args = append(args, "--device-ids", joined(p.gpus(w)))
 	}
 	flags := slices.Clone(j.Backend.Config[w.Role])
 	set := func(key string, value any) {
@@ -175,6 +167,18 @@ func without(flags []spec.Flag, drop ...string) (args []string) {
 		}
 	}
 	return args
+}
+
+// gpus returns the GPUs of a worker on each of its nodes. A worker without a list has all.
+func (p *Plan) gpus(w *Worker) []int {
+	if w.GPUs != nil {
+		return w.GPUs
+	}
+	all := make([]int, p.Job.Resources.GPUsPerNode)
+	for g := range all {
+		all[g] = g
+	}
+	return all
 }
 
 func joined(numbers []int) string {
@@ -212,13 +216,7 @@ func (p *Plan) report(w *Worker, rank int, logs, node string) string {
 	if !today(p.Job) {
 		return path.Join(logs, "profiles", fmt.Sprintf("%s_%d.nsys-rep", w.Role, rank))
 	}
-	gpus := w.GPUs
-	for g := range p.Job.Resources.GPUsPerNode {
-		if w.GPUs == nil {
-			gpus = append(gpus, g)
-		}
-	}
-	return path.Join(p.profiles(logs, w.Role), fmt.Sprintf("%s_%s_profile_gpu%s.nsys-rep", node, w.Name(), strings.ReplaceAll(joined(gpus), ",", "-")))
+	return path.Join(p.profiles(logs, w.Role), fmt.Sprintf("%s_%s_profile_gpu%s.nsys-rep", node, w.Name(), strings.ReplaceAll(joined(p.gpus(w)), ",", "-")))
 }
 
 // Replaced returns lines about programs of srtctl that stepscope replaces by others, or leaves out.

@@ -82,7 +82,7 @@ func (s *sum) median() float64 {
 
 // mixed reports whether layers of steps with the same number of rows run different kernels for the module.
 func (s *sum) mixed() bool {
-	for _, seen := range s.shapes {
+	for _, seen := range s.keys {
 		if len(seen) > 1 {
 			return true
 		}
@@ -93,13 +93,14 @@ func (s *sum) mixed() bool {
 // checkOrder refuses all products of a rank's steps of one kind if the larger of two takes less time. Their roles may
 // then be wrong.
 func (c *comparer) checkOrder() {
-	for _, at := range c.kinds {
-		var of []sumKey
-		for _, k := range c.order {
-			if s := c.sums[k]; k.rank == at.rank && k.kind == at.kind && s.calls[0].work.N > 0 && s.calls[0].work.High == 0 && s.calls[0].work.Bytes() > large && c.memoryBound(s) {
-				of = append(of, k)
-			}
+	products := map[stepKey][]sumKey{}
+	for _, k := range c.order {
+		s := c.sums[k]
+		if w := &s.calls[0].work; w.N > 0 && w.High == 0 && w.Bytes() > large && c.memoryBound(s) {
+			products[k.stepKey] = append(products[k.stepKey], k)
 		}
+	}
+	for _, of := range products {
 		slices.SortStableFunc(of, func(x, y sumKey) int {
 			return cmp.Compare(c.sums[x].calls[0].work.Bytes(), c.sums[y].calls[0].work.Bytes())
 		})

@@ -37,9 +37,9 @@ func refuse(out result.Light, why fact.Fact) result.Light {
 	return out
 }
 
-// LayoutOf derives the layout from the coordinates of all ranks. With data-parallel attention,
-// ranks with different DP coordinates have different TP coordinates. Otherwise each DP coordinate is a replica. The
-// layout of a single rank is known only if its file has the number of ranks and no DP or EP coordinate.
+// LayoutOf derives the layout from the coordinates of all ranks. With data-parallel attention, ranks with different DP
+// coordinates have different TP coordinates. Otherwise each DP coordinate is a replica. The layout of a single rank is
+// known only if its file has the number of ranks and no DP or EP coordinate.
 func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 	tp, dp, ep, world := map[int]int{}, map[int]map[int]bool{}, map[int]bool{}, 0 // by TP: DP coordinates; by DP: TP coordinates
 	for _, r := range ranks {
@@ -100,6 +100,9 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout) result.Light {
 	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
 	c := comparer{a: a, m: m, d: d, l: l, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}}
+	if l.AttnTP < l.TP {
+		c.routed = routed(a.Ranks, len(steps))
+	}
 	for _, r := range a.Ranks {
 		c.rank(r, steps)
 	}
@@ -108,17 +111,31 @@ func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout
 	return out
 }
 
-type sumKey struct {
-	rank string
-	kind string
-	role Role
+// routed returns the new tokens of all data-parallel ranks in each step, which experts see together.
+func routed(ranks []*match.Rank, steps int) []int {
+	out := make([]int, steps)
+	seen := map[int]bool{}
+	for _, r := range ranks {
+		if seen[r.Source.Rank.DP] {
+			continue
+		}
+		seen[r.Source.Rank.DP] = true
+		for i := range r.Steps {
+			out[i+r.First] += max(r.Steps[i].Info.Tokens, r.Steps[i].Info.Batch, 0)
+		}
+	}
+	return out
 }
 
 type stepKey struct{ rank, kind string }
 
+type sumKey struct {
+	stepKey
+	role Role
+}
+
 // call is one call of a module: its kernels in one layer of one step.
 type call struct {
-	key     stepKey
 	main    int64 // time of the main kernel, ns
 	exposed int64 // time of all kernels, without that under earlier kernels
 	work    Work
@@ -129,18 +146,10 @@ type call struct {
 // sum collects the calls of a module.
 type sum struct {
 	calls           []call
-	kernels         map[string]int // main kernels
-	shapes          map[shape]map[gridName]bool
+	kernels         map[string]int         // main kernels
+	keys            map[int]map[int32]bool // names and grids of the main kernels, by the rows of the product
 	agrees, differs int
 	refused         fact.Fact
-}
-
-// shape identifies calls that must run the same kernel.
-type shape struct{ rows int }
-
-type gridName struct {
-	name string
-	grid [3]int32
 }
 
 type comparer struct {
@@ -152,6 +161,8 @@ type comparer struct {
 	order []sumKey
 	steps map[stepKey]*result.LightStep
 	kinds []stepKey
+	// routed is the number of tokens that reach the experts in each step; nil: those of the rank.
+	routed []int
 }
 
 // rank adds the steps of a rank.
@@ -166,8 +177,8 @@ func (c *comparer) rank(r *match.Rank, steps []result.Step) {
 	exposed := exposures(r, bounds, ends)
 	for i := range r.Steps {
 		n := i + r.First
-		at := slices.IndexFunc(steps[n].Ranks, func(p result.StepRank) bool { return p.Rank == r.Index })
-		if at < 0 {
+		at, ok := slices.BinarySearchFunc(steps[n].Ranks, r.Index, func(p result.StepRank, index int) int { return cmp.Compare(p.Rank, index) })
+		if !ok {
 			continue
 		}
 		c.step(r, i, of[i], exposed, &steps[n].Ranks[at].Time)
@@ -262,18 +273,8 @@ func (c *comparer) batch(r *match.Rank, i int) (Batch, bool) {
 		b.Keys = int64(s.Context.K + s.Generation.K)
 		b.Pairs = int64(s.Context.QK+s.Generation.QK) - (int64(s.Context.QQ+s.Generation.QQ)-int64(q))/2
 	}
-	if c.l.AttnTP < c.l.TP { // tokens of all data-parallel ranks
-		seen := map[int]bool{}
-		for _, x := range c.a.Ranks {
-			k := i + r.First - x.First
-			if k < 0 || k >= len(x.Steps) || seen[x.Source.Rank.DP] {
-				continue
-			}
-			seen[x.Source.Rank.DP] = true
-			if n := max(x.Steps[k].Info.Tokens, x.Steps[k].Info.Batch); n > 0 {
-				b.Routed += n
-			}
-		}
+	if c.routed != nil {
+		b.Routed = c.routed[i+r.First]
 	}
 	return b, true
 }
@@ -296,7 +297,7 @@ func executed(list []Kernel, places []Place, tokens int) int {
 
 // module adds the kernels of one module in one layer, or outside of layers. of holds their indices in list.
 func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *match.Rank, exposed []int64, w Work, rows, requests int) {
-	x := call{key: key, work: w}
+	x := call{work: w}
 	main := -1
 	for _, i := range of {
 		o := &r.Ops[ops[i]]
@@ -305,41 +306,34 @@ func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *
 			main, x.main = i, d
 		}
 	}
-	k := sumKey{key.rank, key.kind, w.Role}
+	k := sumKey{key, w.Role}
 	s := c.sums[k]
 	if s == nil {
-		s = &sum{kernels: map[string]int{}, shapes: map[shape]map[gridName]bool{}}
+		s = &sum{kernels: map[string]int{}, keys: map[int]map[int32]bool{}}
 		c.sums[k], c.order = s, append(c.order, k)
 	}
 	x.floor, x.attain = c.d.Floor(&w), c.d.Attainable(&w)
 	s.calls = append(s.calls, x)
 	s.kernels[list[main].Name]++
-	if w.N > 0 && !w.Unknown && list[main].Class == kernel.GEMM {
-		at := shape{rows}
-		if w.Role == Head {
-			at = shape{requests}
-		}
-		if s.shapes[at] == nil {
-			s.shapes[at] = map[gridName]bool{}
-		}
-		s.shapes[at][gridName{list[main].Name, list[main].Grid}] = true
-		n := rows
-		switch {
-		case w.Role == Head:
-			n = 0 // one row a request, which a graph pads too
-		case w.Role == Router && c.l.AttnTP < c.l.TP:
-			n = 0 // rows of all ranks
-		}
-		for _, i := range of {
-			if n == 0 {
-				continue
-			}
-			switch GridOf(list[i].Name, list[i].Grid, n, w.N, c.d.SMs) {
-			case Agrees:
-				s.agrees++
-			case Differs:
-				s.differs++
-			}
+	if w.N == 0 || list[main].Class != kernel.GEMM {
+		return
+	}
+	if w.Role == Head {
+		rows = requests
+	}
+	if s.keys[rows] == nil {
+		s.keys[rows] = map[int32]bool{}
+	}
+	s.keys[rows][r.Ops[ops[main]].Key] = true
+	if w.Role == Head || w.Role == Router && c.routed != nil { // the rows are not known: padded requests, or those of all ranks
+		return
+	}
+	for _, i := range of {
+		switch GridOf(list[i].Name, list[i].Grid, rows, w.N, c.d.SMs) {
+		case Agrees:
+			s.agrees++
+		case Differs:
+			s.differs++
 		}
 	}
 }
@@ -356,7 +350,7 @@ func (c *comparer) rows(out *result.Light) {
 			row.FLOPs += s.calls[i].work.FLOPs / float64(len(s.calls))
 		}
 		row.Experts = w.High > 0
-		step := c.steps[stepKey{k.rank, k.kind}]
+		step := c.steps[k.stepKey]
 		for i := range s.calls {
 			x := &s.calls[i]
 			row.Time += x.exposed
@@ -375,7 +369,7 @@ func (c *comparer) rows(out *result.Light) {
 			step.Floor, step.Start, step.Slow = step.Floor+floor, step.Start+attain-floor, step.Slow+x.exposed-attain
 			step.Unpriced -= x.exposed
 		}
-		if s.refused.Key == "" && w.N > 0 && !w.Unknown {
+		if s.refused.Key == "" && w.N > 0 {
 			row.OfPeak = s.quantile(func(x *call) float64 { return x.floor / float64(max(x.main, 1)) }, 0.5)
 			row.OfAttainable = s.quantile(func(x *call) float64 { return x.attain / float64(max(x.main, 1)) }, 0.5)
 			row.Compute = !c.memoryBound(s)

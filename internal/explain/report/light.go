@@ -54,14 +54,14 @@ func lightOf(r *result.Report) string {
 	return strings.Join(parts, ". ")
 }
 
-// toldSteps returns the number of steps over which a module's sums extend.
-func toldSteps(l *result.Light, m *result.LightModule) int64 {
+// toldSteps returns the number of steps over which the sums of modules extend, by rank and kind.
+func toldSteps(l *result.Light) map[[2]string]int64 {
+	out := map[[2]string]int64{}
 	for i := range l.Steps {
-		if s := &l.Steps[i]; s.Rank == m.Rank && s.Kind == m.Kind {
-			return int64(max(s.Told, 1))
-		}
+		s := &l.Steps[i]
+		out[[2]string{s.Rank, s.Kind}] = int64(max(s.Told, 1))
 	}
-	return 1
+	return out
 }
 
 type lightPart struct {
@@ -154,6 +154,7 @@ func lightModulesTable(r *result.Report, limit int) *table {
 			{name: "why not", flex: true, wrap: true, drop: 7, help: "the reason if the module cannot be told"},
 		},
 	}
+	steps := toldSteps(&r.Light)
 	for i := range rows {
 		m := &rows[i]
 		told := m.Why.Key == ""
@@ -163,7 +164,7 @@ func lightModulesTable(r *result.Report, limit int) *table {
 			why = textCell(Words(m.Why))
 			checked = dash
 		}
-		n := toldSteps(&r.Light, m)
+		n := steps[[2]string{m.Rank, m.Kind}]
 		floor := durCell(m.Floor / n)
 		if m.AtLeast {
 			floor.text = "≥ " + floor.text

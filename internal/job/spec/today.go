@@ -62,8 +62,10 @@ func newToday() Today {
 // Dialect returns the dialect of the job's file.
 func (j *Job) Dialect() Dialect { return j.dialect }
 
-// Today reports whether the job has a dialect that srtctl has had since December 19, 2025.
-func (o *origin) today() bool { return o.dialect == DialectM || o.dialect == DialectH }
+// Today reports whether srtctl has had the dialect since December 19, 2025.
+func (d Dialect) Today() bool { return d == DialectM || d == DialectH }
+
+func (o *origin) today() bool { return o.dialect.Today() }
 
 // GPUs returns the number of GPUs of one worker of a role.
 func (j *Job) GPUs(r Role) int {

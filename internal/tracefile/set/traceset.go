@@ -41,9 +41,9 @@ type Set struct {
 var ErrNone = errors.New("no trace files found")
 
 // Find returns the sets in the given files and directories, newest window first. It searches no subdirectories but
-// those of torch_npu. A file given by path is accepted regardless of its name. In a directory Find omits merged files, which duplicate the
-// files of the ranks, and CUDA graph captures, which do not belong to a window. It adds a note about each omitted file.
-// If both a report and its export exist, Find takes the newer of the two files.
+// those of torch_npu. A file given by path is accepted regardless of its name. In a directory Find omits merged files,
+// which duplicate the files of the ranks, and CUDA graph captures, which do not belong to a window. It adds a note about
+// each omitted file. If both a report and its export exist, Find takes the newer of the two files.
 func Find(paths []string) ([]Set, error) {
 	var found []dated
 	var notes []trace.Note
