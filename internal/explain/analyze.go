@@ -42,9 +42,10 @@ type Options struct {
 	// markers. LayersFrom is a window of the same server from which the layers are learned; nil: this window.
 	Layers     bool
 	LayersFrom *Window
-	FromName   string // name of LayersFrom, for errors
-	// Model is the model's configuration; nil: unknown. It needs Layers.
-	Model *light.Model
+	FromName   string       // name of LayersFrom, for errors
+	Model      *light.Model // the model's configuration; nil: unknown
+	// Device holds the peaks of the device; nil: those of the device with the name in the traces.
+	Device *light.Device
 }
 
 // ErrNothing means that no trace has GPU work, and that no trace has named steps or layers to which host time could be
@@ -96,9 +97,8 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Balance = tables.Balance(a)
 	rep.CPU = tables.CPU(a)
 	rep.Memory = tables.Memory(a)
-	if opt.Model != nil {
-		rep.Light = light.Of(a, opt.Model, rep.Steps)
-	}
+	var changes []light.Change
+	rep.Light, changes = light.Of(a, rep.Steps, light.Options{Model: opt.Model, Device: opt.Device})
 
 	hostOps := tables.HostOps(a)
 	judge.MarkSlow(a, rep, hostOps)
@@ -110,10 +110,23 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	if !opt.Quick {
 		w.worth = worth.New(a)
 		w.worth.Findings(rep)
+		w.valued(rep, changes)
 	}
 	answer.Of(rep)
 	result.NoNil(rep)
 	return rep, nil
+}
+
+// valued adds the changes of the steps with their worth, the most valuable first.
+func (w *Window) valued(rep *result.Report, changes []light.Change) {
+	for i := range changes {
+		x := &changes[i]
+		atMost := x.Worth.AtMost
+		x.Worth = w.worth.Changed(rep, x.Steps, x.After)
+		x.Worth.AtMost = atMost
+		rep.Light.Changes = append(rep.Light.Changes, x.LightChange)
+	}
+	slices.SortStableFunc(rep.Light.Changes, func(x, y result.LightChange) int { return cmp.Compare(y.Worth.Gain(), x.Worth.Gain()) })
 }
 
 // layers finds the layers of the window and, if opt.Layers is set, the layers of kernels in replayed graphs.

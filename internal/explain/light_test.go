@@ -62,7 +62,7 @@ func TestLight(t *testing.T) {
 		_, r := lit(t, c.set, c.config)
 		seen := map[string]bool{}
 		for _, s := range r.Light.Steps {
-			if sum := s.Floor + s.Start + s.Slow + s.Unpriced + s.Transfer + s.Wait + s.Unknown + s.Copy + s.Idle; sum != s.Total || min(s.Floor, s.Start, s.Slow, s.Unpriced) < 0 {
+			if sum := s.Floor + s.Padding + s.Start + s.Slow + s.Unpriced + s.Transfer + s.Wait + s.Unknown + s.Copy + s.Idle; sum != s.Total || min(s.Floor, s.Start, s.Slow, s.Unpriced) < 0 {
 				t.Errorf("%s %s %s: the parts add up to %d of %d: %+v", c.set, s.Rank, s.Kind, sum, s.Total, s)
 			}
 			if want := c.floor[s.Kind]; want > 0 {
@@ -125,9 +125,9 @@ func TestLightRefuses(t *testing.T) {
 	d, _ := light.FindDevice("NVIDIA H200")
 	h100, _ := light.FindDevice("NVIDIA H100 80GB HBM3")
 	two := light.Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}
-	slower := light.Compare(w.aligned, m, r.Steps, h100, two)
+	slower, _ := light.Compare(w.aligned, m, r.Steps, h100, two)
 	module("another device", &slower, light.GateUp, "light_too_fast")
-	single := light.Compare(w.aligned, m, r.Steps, d, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
+	single, _ := light.Compare(w.aligned, m, r.Steps, d, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
 	module("one rank", &single, light.GateUp, "light_too_fast")
 	module("one rank", &single, light.O, "light_other")
 	for name, l := range map[string]*result.Light{"another model": &other.Light, "another device": &slower, "one rank": &single} {

@@ -58,6 +58,14 @@ func (d *Device) Floor(w *Work) float64 {
 	return max(w.Bytes()/d.Memory, w.FLOPs/d.rate(w.Compute)) * 1e9
 }
 
+// transfer returns the least time in which the link of the device moves the bytes, in ns; 0: the device has no link.
+func (d *Device) transfer(bytes float64) float64 {
+	if d.Link == 0 {
+		return 0
+	}
+	return bytes / d.Link * 1e9
+}
+
 // The time that a kernel can attain is t0 + work/(η·peak). The figures are those of measured kernels: streaming kernels
 // and copies on H100 and H200, matrix products of 5 to 263 MB on H200, and large products on both.
 const (

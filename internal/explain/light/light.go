@@ -12,29 +12,66 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Of compares the steps of a window with the device's limits. steps are the parts of the steps' time.
-func Of(a *match.Aligned, m *Model, steps []result.Step) result.Light {
-	out := result.Light{Model: m.Family}
+// Options holds what is known about the server beside its trace.
+type Options struct {
+	Model  *Model  // nil: unknown; then no floor is known
+	Device *Device // nil: the device with the name in the trace
+}
+
+// Of compares the steps of a window with the device's limits, and finds changes that may make them faster. steps are the
+// parts of the steps' time. Without a model or the peaks of the device, only the measured parts are known.
+func Of(a *match.Aligned, steps []result.Step, opt Options) (result.Light, []Change) {
+	if opt.Model == nil {
+		return measured(a, steps, fact.Of("light_no_model")), nil
+	}
+	out := func(why fact.Fact) (result.Light, []Change) {
+		l := measured(a, steps, why)
+		l.Model = opt.Model.Family
+		return l, nil
+	}
 	device := ""
 	for _, r := range a.Ranks {
 		if device = cmp.Or(device, r.Source.Device); r.Source.Device != "" && r.Source.Device != device {
-			return refuse(out, fact.Of("light_devices", "one", device, "other", r.Source.Device))
+			return out(fact.Of("light_devices", "one", device, "other", r.Source.Device))
 		}
 	}
-	d, ok := FindDevice(device)
-	if !ok {
-		return refuse(out, fact.Of("light_device", "device", cmp.Or(device, "the device")))
+	if opt.Device == nil {
+		d, ok := FindDevice(device)
+		if !ok {
+			return out(fact.Of("light_device", "device", cmp.Or(device, "the device")))
+		}
+		opt.Device = &d
 	}
 	l, why := LayoutOf(a.Ranks)
 	if why.Key != "" {
-		return refuse(out, why)
+		return out(why)
 	}
-	return Compare(a, m, steps, d, l)
+	return Compare(a, opt.Model, steps, *opt.Device, l)
 }
 
-func refuse(out result.Light, why fact.Fact) result.Light {
-	out.Why = why
+// measured returns the parts of the steps without floors.
+func measured(a *match.Aligned, steps []result.Step, why fact.Fact) result.Light {
+	c := comparer{a: a, steps: map[stepKey]*result.LightStep{}}
+	for _, r := range a.Ranks {
+		for i := range r.Steps {
+			if t := timeOf(r, i, steps); t != nil {
+				c.part(r, i, t).Why = why
+			}
+		}
+	}
+	out := result.Light{Why: why}
+	c.rows(&out)
 	return out
+}
+
+// timeOf returns the parts of the time of a rank's step; nil: they are not known.
+func timeOf(r *match.Rank, i int, steps []result.Step) *result.Time {
+	of := steps[i+r.First].Ranks
+	at, ok := slices.BinarySearchFunc(of, r.Index, func(p result.StepRank, index int) int { return cmp.Compare(p.Rank, index) })
+	if !ok {
+		return nil
+	}
+	return &of[at].Time
 }
 
 // LayoutOf derives the layout from the coordinates of all ranks. With data-parallel attention, ranks with different DP
@@ -97,18 +134,22 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 }
 
 // Compare is Of for a given device and layout.
-func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout) result.Light {
+func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout) (result.Light, []Change) {
 	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
-	c := comparer{a: a, m: m, d: d, l: l, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}}
+	c := comparer{a: a, m: m, d: d, l: l, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
 	if l.AttnTP < l.TP {
 		c.routed = routed(a.Ranks, len(steps))
 	}
-	for _, r := range a.Ranks {
-		c.rank(r, steps)
+	for i, r := range a.Ranks {
+		c.tasks[i] = make([]task, len(r.Ops))
+		c.rank(i, r, steps)
 	}
 	out.Why = c.check()
 	c.rows(&out)
-	return out
+	if out.Why.Key != "" {
+		return out, nil
+	}
+	return out, c.changes(&out)
 }
 
 // routed returns the new tokens of all data-parallel ranks in each step, which experts see together.
@@ -140,6 +181,7 @@ type call struct {
 	exposed int64 // time of all kernels, without that under earlier kernels
 	work    Work
 	floor   float64
+	padded  float64 // floor of the rows that the kernels computed
 	attain  float64
 }
 
@@ -148,6 +190,7 @@ type sum struct {
 	calls           []call
 	kernels         map[string]int         // main kernels
 	keys            map[int]map[int32]bool // names and grids of the main kernels, by the rows of the product
+	grid            [3]int32               // of a main kernel
 	agrees, differs int
 	refused         fact.Fact
 }
@@ -163,10 +206,18 @@ type comparer struct {
 	kinds []stepKey
 	// routed is the number of tokens that reach the experts in each step; nil: those of the rank.
 	routed []int
+	tasks  [][]task // by rank and op
+}
+
+// task is the place of an op in the model, and the time that good kernels take for it.
+type task struct {
+	Place
+	told   bool  // whether the kernels of the step could be assigned
+	attain int64 // ns; 0: not known
 }
 
 // rank adds the steps of a rank.
-func (c *comparer) rank(r *match.Rank, steps []result.Step) {
+func (c *comparer) rank(index int, r *match.Rank, steps []result.Step) {
 	of := make([][]int32, len(r.Steps))
 	for i := range r.Ops {
 		if s := r.Ops[i].Step; s >= 0 {
@@ -176,12 +227,9 @@ func (c *comparer) rank(r *match.Rank, steps []result.Step) {
 	bounds, ends := r.DeviceWindows()
 	exposed := exposures(r, bounds, ends)
 	for i := range r.Steps {
-		n := i + r.First
-		at, ok := slices.BinarySearchFunc(steps[n].Ranks, r.Index, func(p result.StepRank, index int) int { return cmp.Compare(p.Rank, index) })
-		if !ok {
-			continue
+		if t := timeOf(r, i, steps); t != nil {
+			c.step(index, r, i, of[i], exposed, t)
 		}
-		c.step(r, i, of[i], exposed, &steps[n].Ranks[at].Time)
 	}
 }
 
@@ -203,10 +251,9 @@ func exposures(r *match.Rank, bounds, ends []int64) []int64 {
 	return out
 }
 
-// step adds one step.
-func (c *comparer) step(r *match.Rank, i int, ops []int32, exposed []int64, t *result.Time) {
-	st := &r.Steps[i]
-	key := stepKey{r.Label, st.Info.Kind.String()}
+// part adds the measured parts of a step to those of its kind on the rank. All compute counts as unpriced; see rows.
+func (c *comparer) part(r *match.Rank, i int, t *result.Time) *result.LightStep {
+	key := stepKey{r.Label, r.Steps[i].Info.Kind.String()}
 	row := c.steps[key]
 	if row == nil {
 		row = &result.LightStep{Rank: key.rank, Kind: key.kind}
@@ -214,9 +261,17 @@ func (c *comparer) step(r *match.Rank, i int, ops []int32, exposed []int64, t *r
 	}
 	row.Steps++
 	row.Total += t.Total
-	row.Unpriced += t.Compute // less the priced modules, see rows
+	row.Unpriced += t.Compute
 	row.Transfer, row.Wait, row.Unknown = row.Transfer+t.Transfer(), row.Wait+t.ExposedWait, row.Unknown+t.Unrecorded
 	row.Copy, row.Idle = row.Copy+t.ExposedCopy, row.Idle+t.Idle
+	row.IdleBy.Add(&t.IdleBy)
+	return row
+}
+
+// step adds one step.
+func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []int64, t *result.Time) {
+	key := stepKey{r.Label, r.Steps[i].Info.Kind.String()}
+	row := c.part(r, i, t)
 	b, ok := c.batch(r, i)
 	if !ok {
 		row.Why = fact.Of("light_batch")
@@ -238,25 +293,40 @@ func (c *comparer) step(r *match.Rank, i int, ops []int32, exposed []int64, t *r
 	row.Rows += rows
 	calls := map[Place][]int{} // the kernels of each module
 	for i, p := range places {
+		c.tasks[index][ops[i]] = task{Place: p, told: true}
 		calls[p] = append(calls[p], i)
 	}
-	for n := -1; n <= c.m.Layers; n++ {
-		var works []Work
-		switch n {
-		case -1:
-			works = c.m.Begin(b)
-		case c.m.Layers:
-			works = c.m.End(c.l, b)
-		default:
-			works = c.m.Layer(n, c.l, b)
+	transfer := int64(0)
+	for i, p := range places {
+		if list[i].Class == kernel.Comm {
+			transfer += int64(c.d.transfer(c.m.bus(p, c.l, b)))
 		}
-		for _, w := range works {
+	}
+	row.TransferLeast += transfer
+	row.TransferFloor += min(transfer, t.Transfer())
+	padded := c.padded(b, rows)
+	for n := -1; n <= c.m.Layers; n++ {
+		works, executed := c.m.part(n, c.l, b), c.m.part(n, c.l, padded)
+		for k, w := range works {
 			row.Least += int64(c.d.Floor(&w))
 			if of := calls[Place{w.Role, n}]; len(of) > 0 {
-				c.module(key, list, of, ops, r, exposed, w, rows, b.Requests)
+				x := call{work: w, floor: c.d.Floor(&w), padded: c.d.Floor(&executed[k]), attain: c.d.Attainable(&executed[k])}
+				c.module(index, key, list, of, ops, r, exposed, x, rows, b.Requests)
 			}
 		}
 	}
+}
+
+// padded returns the batch that the kernels computed.
+func (c *comparer) padded(b Batch, rows int) Batch {
+	if more := rows - b.Tokens; more > 0 {
+		b.Tokens = rows
+		b.Requests = min(b.Requests+more, rows)
+		if b.Routed > 0 {
+			b.Routed = max(b.Routed, rows*(c.l.TP/c.l.AttnTP))
+		}
+	}
+	return b
 }
 
 // batch returns the input of a step, as far as its name contains it.
@@ -295,16 +365,21 @@ func executed(list []Kernel, places []Place, tokens int) int {
 	return max(rows, tokens)
 }
 
-// module adds the kernels of one module in one layer, or outside of layers. of holds their indices in list.
-func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *match.Rank, exposed []int64, w Work, rows, requests int) {
-	x := call{work: w}
-	main := -1
+// module adds a call of a module, the kernels of which have the indices of in list.
+func (c *comparer) module(index int, key stepKey, list []Kernel, of []int, ops []int32, r *match.Rank, exposed []int64, x call, rows, requests int) {
+	w := &x.work
+	main, whole := -1, int64(0)
 	for _, i := range of {
 		o := &r.Ops[ops[i]]
 		x.exposed += exposed[ops[i]]
-		if d := o.End - o.Start; main < 0 || d > x.main {
+		d := o.End - o.Start
+		if whole += d; main < 0 || d > x.main {
 			main, x.main = i, d
 		}
+	}
+	for _, i := range of { // good kernels take this share of the time of each kernel
+		o := &r.Ops[ops[i]]
+		c.tasks[index][ops[i]].attain = int64(float64(o.End-o.Start) * min(1, x.attain/float64(max(whole, 1))))
 	}
 	k := sumKey{key, w.Role}
 	s := c.sums[k]
@@ -312,12 +387,12 @@ func (c *comparer) module(key stepKey, list []Kernel, of []int, ops []int32, r *
 		s = &sum{kernels: map[string]int{}, keys: map[int]map[int32]bool{}}
 		c.sums[k], c.order = s, append(c.order, k)
 	}
-	x.floor, x.attain = c.d.Floor(&w), c.d.Attainable(&w)
 	s.calls = append(s.calls, x)
 	s.kernels[list[main].Name]++
 	if w.N == 0 || list[main].Class != kernel.GEMM {
 		return
 	}
+	s.grid = list[main].Grid
 	if w.Role == Head {
 		rows = requests
 	}
@@ -357,8 +432,9 @@ func (c *comparer) rows(out *result.Light) {
 			if s.refused.Key != "" {
 				continue
 			}
-			floor, attain := min(int64(x.floor), x.exposed), min(int64(x.attain), x.exposed)
-			attain = max(attain, floor)
+			floor := min(int64(x.floor), x.exposed)
+			padded := max(floor, min(int64(x.padded), x.exposed))
+			attain := max(padded, min(int64(x.attain), x.exposed))
 			row.Floor, row.Attain = row.Floor+int64(x.floor), row.Attain+int64(x.attain)
 			if w := x.work; row.Experts {
 				w.Weights = x.work.Low
@@ -366,7 +442,8 @@ func (c *comparer) rows(out *result.Light) {
 				w.Weights = x.work.High
 				row.High += int64(c.d.Floor(&w))
 			}
-			step.Floor, step.Start, step.Slow = step.Floor+floor, step.Start+attain-floor, step.Slow+x.exposed-attain
+			step.Floor, step.Padding = step.Floor+floor, step.Padding+padded-floor
+			step.Start, step.Slow = step.Start+attain-padded, step.Slow+x.exposed-attain
 			step.Unpriced -= x.exposed
 		}
 		if s.refused.Key == "" && w.N > 0 {
@@ -378,7 +455,7 @@ func (c *comparer) rows(out *result.Light) {
 	}
 	for _, k := range c.kinds {
 		if out.Why.Key != "" {
-			c.steps[k].Least = 0
+			c.steps[k].Least, c.steps[k].TransferLeast, c.steps[k].TransferFloor = 0, 0, 0
 		}
 		out.Steps = append(out.Steps, *c.steps[k])
 	}

@@ -184,3 +184,33 @@ func (m *Model) End(l Layout, b Batch) []Work {
 	vocab := up(m.Vocab, headAlign) / l.TP
 	return []Work{{Role: FinalNorm, Weights: h, Acts: 4 * float64(b.Tokens) * h}, product(Head, b.Requests, vocab, m.Hidden, plain, false)}
 }
+
+// part returns the work before the layers (-1), of one layer, or after the layers.
+func (m *Model) part(n int, l Layout, b Batch) []Work {
+	switch n {
+	case -1:
+		return m.Begin(b)
+	case m.Layers:
+		return m.End(l, b)
+	}
+	return m.Layer(n, l, b)
+}
+
+// bus returns the bytes that a rank sends, or receives, in a collective of n ranks with a whole tensor of B bytes:
+// 2(n−1)/n·B for an all-reduce, and (n−1)/n·B for an all-gather or a reduce-scatter.
+func (m *Model) bus(p Place, l Layout, b Batch) float64 {
+	n, rows, width := l.TP, b.Tokens, m.Hidden
+	switch {
+	case p.Layer == m.Layers && p.Role == AllGather: // logits
+		rows, width = b.Requests, up(m.Vocab, headAlign)
+	case p.Role != AllReduce && b.Routed > 0:
+		rows = b.Routed
+	case p.Role == AllReduce && l.AttnTP < l.TP:
+		n = l.AttnTP
+	}
+	share := float64(n-1) / float64(max(n, 1))
+	if p.Role == AllReduce {
+		share *= 2
+	}
+	return share * float64(rows) * float64(width) * actBytes
+}

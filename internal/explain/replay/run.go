@@ -65,6 +65,43 @@ func (g *Graph) ScaleGaps(factor func(n Node) float64) (c Change) {
 	return c
 }
 
+// Set gives ops other times. An op with a time of 0 vanishes together with the gap and the lag after the op before it.
+func (g *Graph) Set(time func(rank, op int) (ns int64, ok bool)) (c Change) {
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		if n.what != Work && n.what != Leave {
+			continue
+		}
+		ns, ok := time(int(n.rank), int(n.ref))
+		switch {
+		case !ok:
+		case ns == 0:
+			c = append(c, changed{int32(i), 0, -g.after(n)})
+		case n.what == Leave:
+			c = append(c, changed{int32(i), min(ns, n.dur), n.gap})
+		default:
+			c = append(c, changed{int32(i), ns, n.gap})
+		}
+	}
+	return c
+}
+
+// after returns the lag after the op before n, if n waited for this op last.
+func (g *Graph) after(n *node) int64 {
+	best, lag := int64(math.MinInt64), int64(0)
+	for k, from := range n.from {
+		if from == none {
+			continue
+		}
+		if at := g.nodes[from].at + int64(n.lag[k]); at > best {
+			if best, lag = at, 0; g.nodes[from].what == Work || g.nodes[from].what == Leave {
+				lag = int64(n.lag[k])
+			}
+		}
+	}
+	return max(lag, 0)
+}
+
 // Both combines two changes. If both change the same node, the factors multiply.
 func (g *Graph) Both(a, b Change) Change {
 	out := make(Change, 0, len(a)+len(b))

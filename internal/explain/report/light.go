@@ -39,7 +39,12 @@ func lightOf(r *result.Report) string {
 		} else if of(func(m *result.LightModule) bool { return m.AtLeast }) {
 			least = "at least "
 		}
-		text := fmt.Sprintf("%s step takes %s on %s; %s needs %s%s for it (%s)", capital(article(kind)), metric.Duration(s.Total/n), s.Rank, l.Device, least, metric.Duration(s.Least/n), share(ratio(s.Least, s.Total)))
+		need := s.Least + s.TransferLeast
+		of100 := share(ratio(need, s.Total))
+		if o := &r.Recording; o.Known && o.Kind == kind && o.Outside > 0 {
+			of100 += fmt.Sprintf("; %s of the %s that a step takes without recording", share(ratio(need/n, o.Outside)), metric.Duration(o.Outside))
+		}
+		text := fmt.Sprintf("%s step takes %s on %s; %s needs %s%s for it (%s)", capital(article(kind)), metric.Duration(s.Total/n), s.Rank, l.Device, least, metric.Duration(need/n), of100)
 		var beyond []string
 		for _, p := range lightParts(s) {
 			if p.ns >= s.Total/20 {
@@ -71,9 +76,12 @@ type lightPart struct {
 
 // lightParts returns the parts of the steps' time beyond the floor, largest first.
 func lightParts(s *result.LightStep) []lightPart {
+	i := &s.IdleBy
 	out := []lightPart{
-		{"idle", s.Idle}, {"waiting for other ranks", s.Wait}, {"transfer", s.Transfer}, {"that no known kernel saves", s.Start}, {"slow kernels", s.Slow},
-		{"other kernels", s.Unpriced}, {"copies", s.Copy}, {"communication with unrecorded ranks", s.Unknown},
+		{"waiting for other ranks", s.Wait}, {"transfer", s.Transfer - s.TransferFloor}, {"that no known kernel saves", s.Start}, {"slow kernels", s.Slow},
+		{"padding", s.Padding}, {"other kernels", s.Unpriced}, {"copies", s.Copy}, {"communication with unrecorded ranks", s.Unknown},
+		{"idle for the host", i.Host}, {"idle in synchronisations", i.Sync}, {"idle for launches", i.Launch}, {"idle inside graphs or for dependencies", i.Device},
+		{"idle for the profiler", i.Profiler}, {"idle for unknown reasons", i.Unknown}, {"idle for other ranks' hosts", i.Peers}, {"idle between steps", i.Between},
 	}
 	slices.SortStableFunc(out, func(x, y lightPart) int { return cmp.Compare(y.ns, x.ns) })
 	return out
@@ -112,25 +120,32 @@ func article(kind string) string {
 func lightTable(r *result.Report, limit int) *table {
 	t := &table{
 		id: "light", title: "Speed of light",
-		lead: "Device time per step, from the least time that the work needs at the peaks of the device to the whole; the parts add up. Start: what good kernels need beyond the floor. Slow: what kernels take beyond that. Other: kernels without a known module.",
+		lead: "Device time per step, from the least time that the work needs at the peaks of the device to the whole; the parts add up. Padding: rows that a graph adds to the batch. Start: what good kernels need beyond the floor. Slow: what kernels take beyond that. Other: kernels without a known module.",
 		cols: []column{
 			{name: "kind", help: "of steps"}, {name: "rank"}, {name: "steps", right: true, drop: 3}, {name: "told", right: true, drop: 4, help: "steps whose kernels could be assigned to modules"},
 			{name: "rows", right: true, drop: 6, help: "that the kernels compute in a step"}, {name: "step", right: true}, {name: "floor", right: true}, {name: "share", right: true, help: "of the floor in the step"},
-			{name: "start", right: true}, {name: "slow", right: true}, {name: "other", right: true, drop: 5}, {name: "transfer", right: true, drop: 1}, {name: "wait", right: true},
+			{name: "padding", right: true, drop: 9}, {name: "start", right: true}, {name: "slow", right: true}, {name: "other", right: true, drop: 5}, {name: "transfer", right: true, drop: 1, help: "the link needs at least the part after the comma"}, {name: "wait", right: true},
 			{name: unrecorded, right: true, drop: 8, help: unrecordedHelp}, {name: "copy", right: true, drop: 7}, {name: "idle", right: true},
 		},
 	}
 	if s := lightOf(r); s != "" {
 		t.lead = s + ". " + t.lead
 	}
+	if r.Light.Model == "" {
+		return t
+	}
 	for i := range r.Light.Steps {
 		s := &r.Light.Steps[i]
 		n := int64(max(s.Steps, 1))
 		told := s.Told > 0
+		transfer := durCell(s.Transfer / n)
+		if s.TransferFloor > 0 {
+			transfer.text += ", " + metric.Duration(s.TransferFloor/n)
+		}
 		t.rows = append(t.rows, []cell{
 			textCell(s.Kind), textCell(s.Rank), countCell(s.Steps), countCell(s.Told), cellIf(told, countCell(s.Rows/max(s.Told, 1))), durCell(s.Total / n),
-			cellIf(told, durCell(s.Floor/n)), cellIf(told, shareCell(ratio(s.Floor, s.Total))), cellIf(told, durCell(s.Start/n)), cellIf(told, durCell(s.Slow/n)),
-			durCell(s.Unpriced / n), durCell(s.Transfer / n), durCell(s.Wait / n), cellIf(s.Unknown > 0, durCell(s.Unknown/n)), durCell(s.Copy / n), durCell(s.Idle / n),
+			cellIf(told, durCell(s.Floor/n)), cellIf(told, shareCell(ratio(s.Floor, s.Total))), cellIf(s.Padding > 0, durCell(s.Padding/n)), cellIf(told, durCell(s.Start/n)), cellIf(told, durCell(s.Slow/n)),
+			durCell(s.Unpriced / n), transfer, durCell(s.Wait / n), cellIf(s.Unknown > 0, durCell(s.Unknown/n)), durCell(s.Copy / n), durCell(s.Idle / n),
 		})
 	}
 	return t
@@ -176,6 +191,88 @@ func lightModulesTable(r *result.Report, limit int) *table {
 			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(told && !m.AtLeast, durCell(max(m.Time-m.Floor, 0)/n)),
 			cellIf(m.OfPeak > 0, shareCell(m.OfPeak)), cellIf(m.OfAttainable > 0, shareCell(m.OfAttainable)),
 			cellIf(m.OfPeak > 0 && m.Median > 0, rateCell(m.Bytes/float64(max(m.Median, 1))/1e3)), textCell(checked), nameCell(kernel.Short(m.Kernel), m.Kernel), why,
+		})
+	}
+	return t
+}
+
+// lightChanges returns the changes with the largest worth, as sentences. limit is their number; 0: all that are worth
+// something.
+func lightChanges(r *result.Report, limit int) (out []string) {
+	for i := range r.Light.Changes {
+		x := &r.Light.Changes[i]
+		if x.Worth.Known && float64(x.Worth.Gain()) < leastWorth*float64(x.Worth.Step) || len(out) == limit && limit > 0 {
+			continue
+		}
+		text := Words(x.Say)
+		if w := changeWorth(x); w != "" {
+			text += ": " + w
+		}
+		for _, how := range x.How {
+			text += ". " + capital(Words(how))
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// mostChanges is the number of changes in the summary of a report.
+const mostChanges = 4
+
+// leastWorth is the share of a step that a change must be worth to be stated.
+const leastWorth = 0.01
+
+// changeWorth states by how much steps get shorter: as they are, and if the hosts took no time.
+func changeWorth(x *result.LightChange) string {
+	w := &x.Worth
+	now := max(w.Step-w.Without, 0)
+	if !w.Known {
+		return ""
+	}
+	gain := func(ns int64) string {
+		if float64(ns) < leastWorth*float64(w.Step) {
+			return "nothing"
+		}
+		return map[bool]string{true: "up to "}[w.AtMost] + metric.Duration(ns)
+	}
+	recorded := ""
+	if w.Unrecorded {
+		recorded = " without recording"
+	}
+	text := fmt.Sprintf("worth %s of %s%s", gain(now), metric.Duration(w.Step), recorded)
+	if gain(now) == "nothing" && gain(w.Last) != "nothing" {
+		text = fmt.Sprintf("worth nothing of %s%s while the hosts hold the steps up, %s if they were never late", metric.Duration(w.Step), recorded, gain(w.Last))
+	}
+	return text
+}
+
+func lightChangesTable(r *result.Report, limit int) *table {
+	rows, omitted := ranked(r.Light.Changes, limit, " by worth", func(x *result.LightChange) float64 { return float64(x.Worth.Gain()) })
+	t := &table{
+		id: "light-changes", title: "What to change", omitted: omitted,
+		lead: "Changes that make kernels of a step shorter. Saved: their time in a step. Worth: what a replay of the steps gains, which is less if other work hides the time. The worths do not add up.",
+		cols: []column{
+			{name: "kind", help: "of steps", drop: 4}, {name: "change", flex: true, min: 24, wrap: true}, {name: "calls", right: true, drop: 3}, {name: "saved", right: true}, {name: "worth", right: true},
+			{name: "no host", right: true, drop: 5, help: "worth if the hosts took no time"}, {name: "step", right: true, drop: 2, help: "length of the replayed steps"}, {name: "kernel", flex: true, min: 14, code: true, drop: 1}, {name: "how", flex: true, min: 14, wrap: true},
+		},
+	}
+	for i := range rows {
+		x := &rows[i]
+		name := ""
+		if len(x.Kernels) > 0 {
+			name = x.Kernels[0]
+		}
+		var how []string
+		for _, f := range x.How {
+			how = append(how, Words(f))
+		}
+		worth, last := durCell(max(x.Worth.Step-x.Worth.Without, 0)), durCell(x.Worth.Last)
+		if x.Worth.AtMost {
+			worth.text, last.text = "≤ "+worth.text, "≤ "+last.text
+		}
+		t.rows = append(t.rows, []cell{
+			textCell(x.Kind), textCell(Words(x.Say)), countCell(x.Calls), durCell(x.Time), cellIf(x.Worth.Known, worth), cellIf(x.Worth.Known, last), cellIf(x.Worth.Known, durCell(x.Worth.Step)),
+			nameCell(kernel.Short(name), name), textCell(cmp.Or(strings.Join(how, "; "), dash)),
 		})
 	}
 	return t

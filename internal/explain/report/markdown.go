@@ -48,6 +48,9 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	if s := lightOf(r); s != "" {
 		write("\nSpeed of light: ", escapeMarkdown(s))
 	}
+	for _, s := range lightChanges(r, mostChanges) {
+		write("\n- ", escapeMarkdown(s))
+	}
 	if s := confidence(r); s != "" {
 		write("\n", escapeMarkdown(s))
 	}

@@ -27,7 +27,7 @@ type Options struct {
 
 // TableNames are the names of all tables, in order.
 var TableNames = []string{
-	"times", "idle", "stages", "steps", "ranks", "balance", "path", "collectives", "layer-wise", "layers", "modules", "light", "light-modules", "classes", "kernels",
+	"times", "idle", "stages", "steps", "ranks", "balance", "path", "collectives", "layer-wise", "layers", "modules", "light", "light-modules", "light-changes", "classes", "kernels",
 	"gaps", "ops", "frames", "launches", "memory", "notes",
 }
 
@@ -87,6 +87,7 @@ func sections(r *result.Report, limit int, layers bool) []*table {
 		modulesTable(r, layerLimit),
 		lightTable(r, limit),
 		lightModulesTable(r, limit),
+		lightChangesTable(r, limit),
 		classesTable(r, limit),
 		kernelsTable(r, limit),
 		gapsTable(r, limit),

@@ -132,6 +132,9 @@ func (t *textWriter) background(r *result.Report) {
 	if s := lightOf(r); s != "" {
 		t.indented("Speed of light  ", len("Speed of light  "), s)
 	}
+	for i, s := range lightChanges(r, mostChanges) {
+		t.indented(map[bool]string{true: "What to change  ", false: "                "}[i == 0], len("What to change  "), s)
+	}
 	for _, l := range columns.Wrap(trust, t.width) {
 		t.line(t.p.faint(l))
 	}

@@ -2,8 +2,8 @@ package result
 
 import "github.com/stepscope/stepscope/internal/explain/fact"
 
-// Light compares steps with the least time in which their device could do the work ("speed of light"). It is set if the
-// model's configuration was given.
+// Light compares steps with the least time in which their device could do the work ("speed of light"). Without the
+// model's configuration, or if it does not fit, it has only the measured parts of the steps.
 type Light struct {
 	Model  string `json:"model"`  // model_type of the configuration; "": not given
 	Device string `json:"device"` // name in the table of devices; "": unknown
@@ -16,7 +16,8 @@ type Light struct {
 	Sure    string        `json:"confidence"`
 	Steps   []LightStep   `json:"steps"`
 	Modules []LightModule `json:"modules"`
-	Why     fact.Fact     `json:"why"` // reason if nothing can be compared
+	Changes []LightChange `json:"changes"` // the most valuable first
+	Why     fact.Fact     `json:"why"`     // reason if nothing can be compared
 }
 
 // LightStep divides the device time of all steps of one kind on one rank into parts, from the floor to the whole. The
@@ -33,6 +34,7 @@ type LightStep struct {
 	Total  int64 `json:"total_ns"`
 
 	Floor    int64 `json:"floor_ns"`    // least time of the modules below, at the peaks of the device
+	Padding  int64 `json:"padding_ns"`  // floor of the rows that a graph adds to the batch
 	Start    int64 `json:"start_ns"`    // what good kernels need beyond it
 	Slow     int64 `json:"slow_ns"`     // what these kernels took beyond that
 	Unpriced int64 `json:"unpriced_ns"` // compute without a known module
@@ -42,8 +44,14 @@ type LightStep struct {
 	Copy     int64 `json:"copy_ns"`
 	Idle     int64 `json:"idle_ns"`
 
-	Least int64     `json:"least_ns"` // floor of the told steps, with that of the modules that could not be told
-	Why   fact.Fact `json:"why"`      // reason if Told is less than Steps
+	IdleBy Idle `json:"idle_by"` // parts of Idle
+	// TransferFloor is the part of Transfer that the link to the other devices needs at its peak.
+	TransferFloor int64 `json:"transfer_floor_ns"`
+	// Least is the floor of the told steps, with that of the modules that could not be told. TransferLeast is that of
+	// their collectives, also of those under compute.
+	Least         int64     `json:"least_ns"`
+	TransferLeast int64     `json:"transfer_least_ns"`
+	Why           fact.Fact `json:"why"` // reason if Told is less than Steps
 }
 
 // LightModule compares the kernels of one module with its floor. Sums cover all steps of the kind on the rank.
@@ -87,4 +95,30 @@ type LightDiff struct {
 	// KernelA and KernelB are the main kernels; "": no kernel of its own.
 	KernelA string `json:"kernel_a"`
 	KernelB string `json:"kernel_b"`
+}
+
+// Kinds of LightChange.
+const (
+	ChangeSlow      = "slow"      // kernels that take longer than good kernels
+	ChangeElsewhere = "elsewhere" // the same module is faster on another rank
+	ChangeFusion    = "fusion"    // kernels that a fused kernel replaces
+	ChangeSplit     = "split"     // kernels that add up the parts of a product
+	ChangePadding   = "padding"   // rows that graphs add to batches
+	ChangeOverlap   = "overlap"   // transfers that could run under compute
+)
+
+// LightChange is a change that may make steps of a kind faster.
+type LightChange struct {
+	Change  string   `json:"change"` // one of the constants above
+	Kind    string   `json:"kind"`   // of steps
+	Ranks   []string `json:"ranks"`  // ranks whose kernels change
+	Modules []string `json:"modules"`
+	Kernels []string `json:"kernels"` // names of the kernels that change or vanish
+	Calls   int      `json:"calls"`   // of these kernels in a step, on a rank
+	// Time is the time of a step, mean over these ranks, by which the kernels get shorter. Worth is the effect on the
+	// steps: less if the time is hidden under other work.
+	Time  int64       `json:"time_ns"`
+	Worth Worth       `json:"worth"`
+	Say   fact.Fact   `json:"text"`
+	How   []fact.Fact `json:"next"` // how to bring it about; empty: no way is known
 }

@@ -33,10 +33,11 @@ type Domain struct {
 	Recorded []int64
 
 	bounds   map[result.Removal]func() replay.Change
-	causes   []*taken      // removals of the causes of all findings
-	together replay.Change // removal of the causes of all findings at once
-	ideal    []int64       // length of each step without any of the causes
-	lean     *unrecorded   // nil: the cost of recording is unknown
+	causes   []*taken       // removals of the causes of all findings
+	together replay.Change  // removal of the causes of all findings at once
+	ideal    []int64        // length of each step without any of the causes
+	lean     *unrecorded    // nil: the cost of recording is unknown
+	hostless func() []int64 // length of each step if the hosts took no time
 }
 
 // Window is a capture, with the means to replay it.
@@ -57,6 +58,7 @@ func New(a *match.Aligned) *Window {
 		g := replay.New(d)
 		x := &Domain{Domain: d, Graph: g, Recorded: g.Times(g.Recorded()), Base: g.Times(g.Run(nil))}
 		x.bounds = map[result.Removal]func() replay.Change{result.RemoveHost: x.without(replay.Host), result.RemoveTransfers: x.without(replay.Leave)}
+		x.hostless = sync.OnceValue(func() []int64 { return g.Times(g.Run(x.bounds[result.RemoveHost]())) })
 		for i, was := range x.Recorded {
 			if was > 0 {
 				part := float64(x.Base[i]-was) / float64(was)

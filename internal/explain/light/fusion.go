@@ -1,0 +1,183 @@
+package light
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// fusion is a pair of kernels that a fused kernel replaces. The second one vanishes.
+type fusion struct {
+	name          string
+	first, second func(x *piece) bool
+	// fused lists parts of the names of fused kernels. If one runs, the pair is not fused for another reason.
+	fused []string
+	// ways lists how servers run the fused kernel. Without a way for the server, there is no advice.
+	ways []way
+}
+
+// way is how a server runs a fused kernel.
+type way struct {
+	engine engine
+	fits   func(c *comparer, s *kindSteps) bool
+	how    string // key of the advice; "": none is known, the pair is only reported
+}
+
+// piece is a kernel with its task.
+type piece struct {
+	Place
+	name  string // in lower case
+	class kernel.Class
+}
+
+func (x *piece) norm() bool {
+	return x.Role == NormIn || x.Role == NormPost || x.Role == FinalNorm
+}
+
+func is(r Role) func(x *piece) bool { return func(x *piece) bool { return x.Role == r } }
+
+func quantises(x *piece) bool { return x.class == kernel.Quantize }
+
+// fusions lists the fused kernels of servers, each with its conditions. The sources are SGLang's server_args.py (0.5.17)
+// and the documentation of vLLM's passes (fusions.md, 0.26). Fusions of multi-head latent attention, sparse attention
+// and linear attention are not listed, because the roles of these models' kernels are not known.
+var fusions = []fusion{
+	{"all-reduce and norm", is(AllReduce), (*piece).norm, []string{"allreduce_fusion", "fused_allreduce_rms", "allreduce_rmsnorm"}, []way{
+		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.newer() && c.plainTP() && s.rows <= 2048 }, "light_allreduce_sglang"},
+		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.amd() && c.plainTP() }, "light_allreduce_aiter"},
+		{vllm, func(c *comparer, s *kindSteps) bool {
+			return c.d.newer() && c.plainTP() && s.rows*c.m.Hidden*actBytes <= 64<<20
+		}, "light_allreduce_vllm"},
+	}},
+	{"add and norm", func(x *piece) bool { return x.class == kernel.Elementwise && strings.Contains(x.name, "add") }, (*piece).norm, []string{"fusedaddrmsnorm", "fused_add_rms"}, []way{
+		{sglang, always, ""}, {vllm, always, ""},
+	}},
+	{"SiLU and product", func(x *piece) bool { return x.Role == Act && strings.Contains(x.name, "silu") }, func(x *piece) bool {
+		return x.Role == Act && strings.Contains(x.name, "mul")
+	}, []string{"act_and_mul", "silu_and_mul"}, []way{{sglang, always, ""}, {vllm, always, ""}}},
+	{"q norm and k norm", is(QKNorm), is(QKNorm), []string{"qknorm", "qk_norm"}, []way{{sglang, always, ""}}},
+	{"q/k norm and rope", is(QKNorm), is(Rope), []string{"qk_norm_rope", "qknormrope"}, []way{
+		{sglang, func(c *comparer, _ *kindSteps) bool { return c.m.Family == "qwen3_moe" }, "light_norm_rope_sglang"}, // dense models do not read the flag
+	}},
+	{"rope and KV write", is(Rope), is(KVWrite), []string{"rope_store", "fused_set_kv", "rope_and_unified_kv"}, []way{
+		{sglang, always, ""}, {vllm, func(c *comparer, s *kindSteps) bool { return c.d.amd() && s.rows <= 256 }, "light_rope_vllm"},
+	}},
+	{"norm and quantisation", (*piece).norm, quantises, []string{"rms_norm_quant", "norm_dynamic_per_token_quant", "rms_fp8"}, []way{{vllm, always, "light_norm_quant_vllm"}}},
+	{"activation and quantisation", is(Act), quantises, []string{"silu_and_mul_quant", "mul_quant"}, []way{{vllm, always, "light_act_quant_vllm"}}},
+	{"attention and quantisation", is(Attention), quantises, nil, []way{{vllm, always, "light_attention_quant_vllm"}}},
+	{"experts and their sum", is(ExpertsOut), is(ExpertsSum), nil, []way{
+		{sglang, func(c *comparer, _ *kindSteps) bool {
+			return c.plainTP() && c.l.EP == 1 && c.m.TopK > 2 && !c.d.amd() && c.runs("fused_moe_kernel")
+		}, "light_sum_sglang"},
+	}},
+	{"product and its reduction", func(x *piece) bool { return x.class == kernel.GEMM }, func(x *piece) bool { return reduces(x.name) }, nil, []way{
+		{sglang, always, ""}, {vllm, always, ""},
+	}},
+}
+
+func always(*comparer, *kindSteps) bool { return true }
+
+// plainTP reports whether several ranks share all products, without data-parallel attention.
+func (c *comparer) plainTP() bool { return c.l.TP > 1 && c.l.AttnTP == c.l.TP }
+
+// runs reports whether a kernel with this text in its name runs in any step.
+func (c *comparer) runs(text string) bool {
+	return slices.ContainsFunc(c.a.Names.List, func(n string) bool { return strings.Contains(strings.ToLower(n), text) })
+}
+
+// inMost is the share of the layers in which the pair must run.
+const inMost = 0.9
+
+// fusions returns a change for each pair of kernels that the server could fuse.
+func (c *comparer) fusions(s *kindSteps) (list []Change) {
+	for i := range fusions {
+		f := &fusions[i]
+		at := slices.IndexFunc(f.ways, func(w way) bool { return w.engine == engineOf(c.a.Ranks) && w.fits(c, s) })
+		if at < 0 {
+			continue
+		}
+		if x, ok := c.fuse(f, s); ok {
+			if how := f.ways[at].how; how != "" {
+				x.How = []fact.Fact{fact.Of(how)}
+			}
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// fuse finds the kernels that vanish. ok is false if they do not run in most layers, or if a fused kernel runs too.
+func (c *comparer) fuse(f *fusion, s *kindSteps) (x Change, ok bool) {
+	vanish := make([]map[int32]bool, len(c.a.Ranks))
+	names, time, calls := map[string]int{}, int64(0), 0
+	var firsts map[string]int = map[string]int{}
+	for i, r := range c.a.Ranks {
+		vanish[i] = map[int32]bool{}
+		before := map[trace.TrackID]*piece{} // the latest kernel of each stream
+		for op := range r.Ops {
+			o, t := &r.Ops[op], &c.tasks[i][op]
+			if !t.told || r.Steps[o.Step].Info.Kind != s.kind || o.Class == kernel.Copy || o.Class == kernel.Memset {
+				continue
+			}
+			x := &piece{t.Place, strings.ToLower(c.a.Names.List[o.Name]), o.Class}
+			if slices.ContainsFunc(f.fused, func(text string) bool { return strings.Contains(x.name, text) }) && !f.second(x) {
+				return Change{}, false
+			}
+			if b := before[o.Track]; b != nil && f.first(b) && f.second(x) && !(b.Role == x.Role && b.Layer != x.Layer) {
+				vanish[i][int32(op)] = true
+				names[c.a.Names.List[o.Name]]++
+				firsts[b.name]++
+				time, calls = time+o.End-o.Start, calls+1
+			}
+			before[o.Track] = x
+		}
+	}
+	x = c.change(s, result.ChangeFusion, s.all(), time, calls)
+	if float64(x.Calls) < inMost*float64(c.m.Layers) || float64(x.Time) < leastChange*float64(s.step) {
+		return Change{}, false
+	}
+	x.Kernels, x.Modules = []string{most(names)}, []string{f.name}
+	x.Say = fact.Of("light_fusion", "pair", f.name, "calls", x.Calls, "time", x.Time)
+	x.after = func(rank int, op int32) (int64, bool) { return 0, vanish[rank][op] }
+	return x, true
+}
+
+// engine is the server that wrote a trace.
+type engine uint8
+
+const (
+	unknownEngine engine = iota
+	sglang
+	vllm
+)
+
+// engineOf tells the server by the names of its steps.
+func engineOf(ranks []*match.Rank) engine {
+	for _, r := range ranks {
+		for i := range r.Steps {
+			switch name := r.Steps[i].Name; {
+			case strings.HasPrefix(name, "step["):
+				return sglang
+			case strings.HasPrefix(name, "execute_"):
+				return vllm
+			}
+		}
+	}
+	return unknownEngine
+}
+
+// newer reports whether the device is a Hopper or a Blackwell of data centres, which FlashInfer's fused all-reduce needs.
+func (d *Device) newer() bool {
+	return d.hopper() || strings.HasPrefix(d.Name, "B200") || strings.HasPrefix(d.Name, "GB200")
+}
+
+func (d *Device) hopper() bool {
+	return strings.HasPrefix(d.Name, "H100") || strings.HasPrefix(d.Name, "H200")
+}
+
+func (d *Device) amd() bool { return strings.HasPrefix(d.Name, "MI") }
