@@ -41,6 +41,7 @@ type window struct {
 	failed  []*torch.Session // further windows that could not be opened; they may have delayed servers
 	level   time.Duration    // how long requests waited for first tokens in the latest window
 	median  int64            // median TTFT at the end of the first window, in ns
+	left    float64          // share of the requests without a first token at the latest window
 	unguard context.CancelFunc
 	guarded chan struct{} // closed when the goroutine that guards the session has ended
 	armed   bool

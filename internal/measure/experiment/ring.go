@@ -23,6 +23,8 @@ const (
 	longerGrown = 1.02             // the same, if waits grow
 	later       = 2                // the next window then opens at this multiple of the time of the latest one, at the earliest
 	lastShare   = 0.07             // share of the requests without a first token when these windows open
+	halfShare   = 0.4              // share of the requests without a first token from which on a window opens in the second half
+	halfRest    = 0.2              // minimum share of the requests between such a window and the latest one
 	restShare   = 6                // minimum time between two windows, in times of the time that the earlier one touched
 	restLast    = 3                // the same, before windows of the last first tokens
 	leastRest   = 3 * time.Second  // minimum time between two windows
@@ -44,7 +46,7 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 	}
 	w.level = max(w.level, time.Duration(at.live.TTFT.Quantile(rare)), leastWait)
 	if len(w.past) == 0 {
-		w.median = at.live.TTFT.Quantile(0.5)
+		w.median, w.left = at.live.TTFT.Quantile(0.5), at.left()
 	}
 	s, err := torch.Prepare(ctx, w.p.Targets, w.p.Window, w.p.Options)
 	if err != nil {
@@ -60,6 +62,7 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		now = moment{after: after, waited: waited, waits: w.waits(waited, looked), level: w.level, rest: looked.Sub(to), touched: to.Sub(from), windows: len(w.past) + 1}
 		now.grown = float64(at.live.TTFT.Quantile(0.5)) >= grows*float64(w.median)
 		now.slow = float64(waited) >= nearly*float64(at.live.TTFT.Quantile(slowTenth))
+		now.left, now.leftAt = at.left(), w.left
 		if left := at.untilLast(); left <= 0 {
 			now.last = true
 		} else if n := at.live.TTFT.N() - firsts; n > 0 {
@@ -84,7 +87,7 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		return false
 	}
 	before.Until(s)
-	w.level = max(w.level, now.waits)
+	w.level, w.left = max(w.level, now.waits), now.left
 	return true
 }
 
@@ -100,12 +103,14 @@ type moment struct {
 	grown   bool          // the median TTFT has grown since the first window, as it does if the server is overloaded
 	slow    bool          // the oldest request without a first token is one of the slow ones
 
+	left, leftAt float64 // share of the requests without a first token: now, and at the latest window
+
 	last      bool          // only the last requests have no first token
 	untilLast time.Duration // time until then, as estimated
 }
 
-// due reports whether another window opens. If waits grow, windows are rarer with time, and none opens shortly before that
-// of the last first tokens.
+// due reports whether another window opens. If waits grow, windows are rarer with time, one opens in the second half of
+// the load, and none opens shortly before that of the last first tokens.
 func (m moment) due() bool {
 	next := max(leastRest, restLast*m.touched)
 	if m.last && m.grown {
@@ -115,7 +120,9 @@ func (m moment) due() bool {
 		return false
 	}
 	if m.grown {
-		return float64(m.waited) >= longerGrown*float64(m.level) && m.after >= later*(m.after-m.rest) && m.untilLast >= next+m.touched
+		growing := float64(m.waited) >= longerGrown*float64(m.level) && m.after >= later*(m.after-m.rest)
+		half := m.slow && m.left <= halfShare && m.leftAt-m.left >= halfRest && m.rest >= next // also if a full queue keeps waits from growing
+		return (growing || half) && m.untilLast >= next+m.touched
 	}
 	return float64(m.waits) >= longer*float64(m.level) && m.rest >= max(leastRest, restShare*m.touched)
 }
@@ -134,6 +141,11 @@ func (w *window) waits(waited time.Duration, now time.Time) time.Duration {
 		waited -= max(to.Sub(from), 0)
 	}
 	return max(waited, 0)
+}
+
+// left returns the share of the requests that have no first token and have not failed.
+func (l *level) left() float64 {
+	return float64(l.rounds-l.live.TTFT.N()-l.live.Failed.Load()) / float64(max(l.rounds, 1))
 }
 
 // untilLast returns the number of first tokens after which only the last requests have none.

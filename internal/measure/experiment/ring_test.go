@@ -28,6 +28,9 @@ func TestMoment(t *testing.T) {
 		{"waits grow, soon after a window", moment{after: 12 * s, waited: 6 * s, level: 5 * s, rest: 5 * s, touched: s, windows: 2, grown: true, untilLast: 30 * s}, false},
 		{"waits have grown, but no longer", moment{after: 12 * s, waited: 5 * s, level: 5 * s, rest: 7 * s, touched: s, windows: 2, grown: true, untilLast: 30 * s}, false},
 		{"waits grow, shortly before the last first tokens", moment{after: 12 * s, waited: 6 * s, level: 5 * s, rest: 7 * s, touched: s, windows: 2, grown: true, untilLast: 3 * s}, false},
+		{"a full queue, in the second half", moment{after: 12 * s, waited: 5 * s, level: 5 * s, rest: 5 * s, touched: s, windows: 2, grown: true, slow: true, left: 0.4, leftAt: 0.7, untilLast: 6 * s}, true},
+		{"a full queue, in the first half", moment{after: 12 * s, waited: 5 * s, level: 5 * s, rest: 5 * s, touched: s, windows: 2, grown: true, slow: true, left: 0.5, leftAt: 0.8, untilLast: 6 * s}, false},
+		{"a full queue, soon after a window", moment{after: 12 * s, waited: 5 * s, level: 5 * s, rest: 5 * s, touched: s, windows: 2, grown: true, slow: true, left: 0.4, leftAt: 0.5, untilLast: 6 * s}, false},
 		{"a window is left for the last first tokens", moment{waits: 9 * s, level: s, rest: 15 * s, touched: s, windows: mostWindows - 2}, false},
 		{"and opens for them", moment{rest: 15 * s, touched: s, windows: mostWindows - 1, last: true, grown: true, slow: true}, true},
 	} {

@@ -30,11 +30,12 @@ var factors = []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.5, 1.75, 2}
 // nearly is the share of the mean wait of the slowest requests from which others waited nearly as long.
 const nearly = 0.9
 
-// The capacity is measured by requests that take about capacitySeconds, at least capacityPrompts. They are sent at
-// several times the capacity.
+// The capacity is measured by requests that take about capacitySeconds, at least capacityPrompts, with capacityInFlight at
+// once: twice as many as the server runs. A long queue, as of an overload, slows the server itself.
 const (
-	capacityPrompts = 600
-	capacitySeconds = 10
+	capacityPrompts  = 600
+	capacitySeconds  = 10
+	capacityInFlight = 128
 )
 
 func main() {
@@ -82,9 +83,10 @@ func run(ctx context.Context) (wrong int, err error) {
 	tp := flag.Int("tp", 4, "ranks of the server")
 	keep := flag.String("keep", "", "directory in which to keep the runs")
 	t := &tester{}
-	flag.IntVar(&t.seed, "seed", 1, "seed of the first load")
+	flag.IntVar(&t.seed, "seed", 1, "seed of the first load, and number of the first of the ten rates")
 	flag.BoolVar(&t.verbose, "v", false, "print the verdict of each load")
 	flag.Parse()
+	rate := max(t.seed-1, 0)
 	if t.dir, err = os.MkdirTemp("", "loads"); err != nil {
 		return 0, err
 	}
@@ -126,7 +128,7 @@ func run(ctx context.Context) (wrong int, err error) {
 	}
 	right := 0
 	for i := range *pace {
-		ok, err := t.pace(ctx, factors[i%len(factors)])
+		ok, err := t.pace(ctx, factors[(rate+i)%len(factors)])
 		if err != nil {
 			return wrong, err
 		}
@@ -197,20 +199,17 @@ func (t *tester) bench(ctx context.Context, prompts int, more ...string) (*resul
 
 // capacity measures the requests per second that the server completes while requests queue.
 func (t *tester) capacity(ctx context.Context) (float64, error) {
+	prompts := max(capacityPrompts, int(capacitySeconds*t.roughly))
 	if t.roughly == 0 {
-		r, err := t.bench(ctx, capacityPrompts/2)
-		if err != nil {
-			return 0, err
-		}
-		t.roughly = r.Rate
+		prompts = capacityPrompts / 2
 	}
-	r, err := t.bench(ctx, max(capacityPrompts, int(capacitySeconds*t.roughly)), "--request-rate", strconv.FormatFloat(3*t.roughly, 'f', 2, 64))
+	r, err := t.bench(ctx, prompts, "--max-concurrency", strconv.Itoa(capacityInFlight))
 	if err != nil {
 		return 0, err
 	}
-	t.roughly = r.Rate
-	if r.Pace != nil && r.Pace.Sustained > 0 { // without the time in which the server fills and drains
-		t.roughly = r.Pace.Sustained
+	first := t.roughly == 0
+	if t.roughly = r.Rate; first {
+		return t.capacity(ctx)
 	}
 	return t.roughly, nil
 }
