@@ -225,7 +225,11 @@ func (c *comparer) rank(index int, r *match.Rank, steps []result.Step) {
 		}
 	}
 	bounds, ends := r.DeviceWindows()
-	exposed := exposures(r, bounds, ends)
+	known := make([]bool, len(r.Steps))
+	for i := range known {
+		known[i] = timeOf(r, i, steps) != nil
+	}
+	exposed := exposures(r, bounds, ends, known)
 	for i := range r.Steps {
 		if t := timeOf(r, i, steps); t != nil {
 			c.step(index, r, i, of[i], exposed, t)
@@ -233,19 +237,27 @@ func (c *comparer) rank(index int, r *match.Rank, steps []result.Step) {
 	}
 }
 
-// exposures returns, for each kernel that computes, the time in its step's window in which no earlier kernel computes.
-func exposures(r *match.Rank, bounds, ends []int64) []int64 {
+// exposures returns, for each kernel that computes, the time in which no earlier kernel computes, as far as it lies in
+// device windows of known steps of its kind. The next step may begin on another stream before its own step ends.
+func exposures(r *match.Rank, bounds, ends []int64, known []bool) []int64 {
 	out := make([]int64, len(r.Ops))
-	covered := int64(0)
+	covered, first := int64(0), 0
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		if o.Class == kernel.Comm || o.Class == kernel.Copy {
 			continue
 		}
 		from := max(o.Start, covered)
-		covered = max(covered, o.End)
-		if o.Step >= 0 {
-			out[i] = max(0, min(o.End, ends[o.Step])-max(from, bounds[o.Step]))
+		if covered = max(covered, o.End); o.Step < 0 {
+			continue
+		}
+		for first < len(ends) && ends[first] <= from {
+			first++
+		}
+		for s := first; s < len(ends) && bounds[s] < o.End; s++ {
+			if known[s] && r.Steps[s].Info.Kind == r.Steps[o.Step].Info.Kind {
+				out[i] += max(0, min(o.End, ends[s])-max(from, bounds[s]))
+			}
 		}
 	}
 	return out
@@ -272,12 +284,6 @@ func (c *comparer) part(r *match.Rank, i int, t *result.Time) *result.LightStep 
 func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []int64, t *result.Time) {
 	key := stepKey{r.Label, r.Steps[i].Info.Kind.String()}
 	row := c.part(r, i, t)
-	b, ok := c.batch(r, i)
-	if !ok {
-		row.Why = fact.Of("light_batch")
-		return
-	}
-	row.Tokens += b.Tokens
 	list := make([]Kernel, len(ops))
 	for k, at := range ops {
 		o := &r.Ops[at]
@@ -288,8 +294,19 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 		row.Why = why
 		return
 	}
+	rows := rowsOf(list, places)
+	b, ok := c.batch(r, i)
+	if !ok && rows > 0 && r.Steps[i].Info.Kind == trace.Decode { // one token a request
+		b, ok = Batch{Tokens: rows, Requests: rows, Keys: -1, Pairs: -1}, true
+		row.Graph = true
+	}
+	if !ok {
+		row.Why = fact.Of("light_batch")
+		return
+	}
 	row.Told++
-	rows := executed(list, places, b.Tokens)
+	row.Tokens += b.Tokens
+	rows = max(rows, b.Tokens)
 	row.Rows += rows
 	calls := map[Place][]int{} // the kernels of each module
 	for i, p := range places {
@@ -349,20 +366,19 @@ func (c *comparer) batch(r *match.Rank, i int) (Batch, bool) {
 	return b, true
 }
 
-// executed returns the number of rows that the kernels of a step computed: the blocks of its norms, which compute one row
-// each. Without such norms it returns tokens.
-func executed(list []Kernel, places []Place, tokens int) int {
-	rows := 0
+// rowsOf returns the number of rows that the kernels of a step computed: the blocks of its norms, which compute one row
+// each. It returns 0 if the step has no such norms, or if they differ.
+func rowsOf(list []Kernel, places []Place) (rows int) {
 	for i, k := range list {
 		if (places[i].Role == NormIn || places[i].Role == NormPost) && strings.Contains(k.Name, "RMSNormKernel") {
 			if n := int(k.Grid[0]); rows == 0 {
 				rows = n
 			} else if n != rows {
-				return tokens
+				return 0
 			}
 		}
 	}
-	return max(rows, tokens)
+	return rows
 }
 
 // module adds a call of a module, the kernels of which have the indices of in list.

@@ -34,7 +34,7 @@ func lightOf(r *result.Report) string {
 		of := func(is func(m *result.LightModule) bool) bool {
 			return slices.ContainsFunc(l.Modules, func(m result.LightModule) bool { return m.Kind == kind && is(&m) })
 		}
-		if of(func(m *result.LightModule) bool { return m.Experts }) {
+		if s.Graph || of(func(m *result.LightModule) bool { return m.Experts }) {
 			least = "about "
 		} else if of(func(m *result.LightModule) bool { return m.AtLeast }) {
 			least = "at least "

@@ -31,6 +31,7 @@ type LightStep struct {
 	// is larger if a graph pads its batch.
 	Tokens int   `json:"tokens"`
 	Rows   int   `json:"rows"`
+	Graph  bool  `json:"batch_of_graph"` // the names of the steps do not tell their batch: Tokens are those of the graph, with its padding
 	Total  int64 `json:"total_ns"`
 
 	Floor    int64 `json:"floor_ns"`    // least time of the modules below, at the peaks of the device
