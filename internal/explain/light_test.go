@@ -12,9 +12,10 @@ import (
 
 // Configurations of the models in the recorded windows.
 const (
-	denseModel = `{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":4224,"torch_dtype":"bfloat16"}`
-	moeModel   = `{"model_type":"qwen3_moe","hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":64,"num_experts_per_tok":8,"vocab_size":4224,"torch_dtype":"bfloat16"}`
-	llama8B    = `{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":4224,"torch_dtype":"bfloat16"}`
+	denseModel  = `{"model_type":"qwen3","hidden_size":4096,"intermediate_size":12288,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":4224,"torch_dtype":"bfloat16"}`
+	moeModel    = `{"model_type":"qwen3_moe","hidden_size":2048,"intermediate_size":6144,"moe_intermediate_size":768,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,"num_experts":64,"num_experts_per_tok":8,"vocab_size":4224,"torch_dtype":"bfloat16"}`
+	stacksModel = `{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":2,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128000,"torch_dtype":"bfloat16"}` // each rank has a whole head of 32,000
+	llama8B     = `{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":24,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":4224,"torch_dtype":"bfloat16"}`
 )
 
 // lit analyses a recorded window with a model's configuration.
@@ -57,6 +58,9 @@ func TestLight(t *testing.T) {
 		{"sglang_moe", moeModel, map[string]float64{"decode": 1020}, []module{
 			{"TP00-DP00-EP00", "decode", light.ExpertsIn, 45.86, 0}, {"TP01-DP01-EP01", "decode", light.ExpertsIn, 48.78, 0}, {"TP00-DP00-EP00", "decode", light.ExpertsOut, 28.24, 0},
 			{"TP00-DP00-EP00", "decode", light.QKV, 7.74, 0.567}, {"TP00-DP00-EP00", "decode", light.ExpertsSum, 30.5, 0}, {"TP01-DP01-EP01", "decode", light.ExpertsSum, 4.74, 0}}},
+		{"stacks", stacksModel, nil, []module{ // the shapes that it recorded are not used
+			{"TP00", "decode", light.GateUp, 20.64, 0.596}, {"TP00", "decode", light.Down, 10.58, 0.583}, {"TP00", "decode", light.QKV, 6.11, 0.435}, {"TP00", "decode", light.O, 5.68, 0.314},
+			{"TP00", "decode", light.Head, 64.03, 0.857}, {"TP00", "prefill", light.GateUp, 601.6, 0.808}, {"TP00", "prefill", light.Down, 300.8, 0.809}, {"TP00", "prefill", light.QKV, 132.5, 0.787}}},
 		{"vllm26_plain", denseModel, map[string]float64{"decode": 1412}, []module{{"TP00", "decode", light.GateUp, 36.93, 0.818}, {"TP00", "decode", light.Down, 20.03, 0.755}}},
 	} {
 		_, r := lit(t, c.set, c.config)

@@ -409,18 +409,25 @@ func (c *comparer) module(index int, key stepKey, list []Kernel, of []int, ops [
 		return
 	}
 	s.grid = list[main].Grid
-	if w.Role == Head {
-		rows = requests
+	heights := []int{rows}
+	if w.Role == Head { // of the requests, or of the rows of the graph
+		heights, rows = []int{requests, rows}, requests
 	}
 	if s.keys[rows] == nil {
 		s.keys[rows] = map[int32]bool{}
 	}
 	s.keys[rows][r.Ops[ops[main]].Key] = true
-	if w.Role == Head || w.Role == Router && c.routed != nil { // the rows are not known: padded requests, or those of all ranks
+	if (w.Role == Router || w.Role == Head) && c.routed != nil { // the rows of all ranks, which are not known
 		return
 	}
 	for _, i := range of {
-		switch GridOf(list[i].Name, list[i].Grid, rows, w.N, c.d.SMs) {
+		best := Silent
+		for _, n := range heights {
+			if is := GridOf(list[i].Name, list[i].Grid, n, w.N, c.d.SMs); best != Agrees && is != Silent {
+				best = is
+			}
+		}
+		switch best {
 		case Agrees:
 			s.agrees++
 		case Differs:
