@@ -21,7 +21,8 @@ func lit(c *Capture) result.Light {
 		l.Modules = append(l.Modules, result.LightModule{
 			Rank: r.Label, Kind: "decode", Module: "gate_up_proj", Kernel: c.Aligned.Names.List[o.Name], Calls: 10, Time: 35_000, Floor: 20_000, Attain: 30_000, OfAttainable: 0.9,
 			At: result.Place{Rank: r.Index, Start: r.Wall(o.Start) - c.Aligned.Origin, End: r.Wall(o.End) - c.Aligned.Origin},
-		}, result.LightModule{Rank: r.Label, Kind: "decode", Module: "o_proj", Kernel: "k", Calls: 10, Time: 10_000, Why: fact.Name("layers run different kernels")})
+		}, result.LightModule{Rank: r.Label, Kind: "decode", Module: "o_proj", Kernel: "k", Calls: 10, Time: 10_000, Why: fact.Name("layers run different kernels")},
+			result.LightModule{Rank: r.Label, Kind: "decode", Module: "post-attention norm", Kernel: "n", Calls: 10, Time: 30_000, Floor: 10_000, Attain: 12_000, AtLeast: true, Experts: true, Low: 1_230, High: 20_000})
 	}
 	return l
 }
@@ -36,7 +37,7 @@ func TestLight(t *testing.T) {
 	tab := browsertest.Open(t, url+"#tab=light&kind=decode&rank=2")
 	tab.Size(1280, 900)
 	ready(t, tab)
-	if got := tab.Eval(`[...document.querySelectorAll(".light tbody th")].map((e) => e.innerText.trim().split("\n")[0]).join()`, false); !strings.HasPrefix(got, "TP02,gate_up_proj") || strings.Count(got, ",") != 2 {
+	if got := tab.Eval(`[...document.querySelectorAll(".light tbody th")].map((e) => e.innerText.trim().split("\n")[0]).join()`, false); !strings.HasPrefix(got, "TP02,gate_up_proj") || strings.Count(got, ",") != 3 {
 		t.Errorf("the bars are of %s", got)
 	}
 	name := c.Aligned.Names.List[c.Aligned.Ranks[2].Ops[0].Name]

@@ -242,7 +242,7 @@ func (p *page) light(r *result.Report, l limits) *LightPicture {
 			}
 		}
 	}
-	if out.Why == "" {
+	if !out.None {
 		return out
 	}
 	p.NoLight = out.Says

@@ -13,7 +13,7 @@ import (
 // are sums over steps, in ns.
 type LightPicture struct {
 	Says  string      `json:"says"`
-	Why   string      `json:"why"`   // the reason if there is no picture; otherwise ""
+	None  bool        `json:"none"`  // there is no picture; Says gives the reason
 	Parts []string    `json:"parts"` // names of the parts of bars, from the floor to the whole
 	Kinds []LightKind `json:"kinds"`
 	// Left is the number of ranks and kinds whose modules were left out.
@@ -25,6 +25,7 @@ type LightKind struct {
 	Kind string `json:"kind"`
 	// Why is the reason if some steps could not be told. If no step could be told, there are no bars.
 	Why   string     `json:"why"`
+	Rank  string     `json:"rank"` // the rank that waits least for others
 	Bars  []LightBar `json:"bars"`
 	Ranks []LightSet `json:"ranks"` // the modules of each rank
 }
@@ -72,14 +73,12 @@ func NewLightPicture(r *result.Report, most int) *LightPicture {
 		return nil
 	}
 	p := &LightPicture{
-		Says: columns.Clean(capital(lightOf(r))), Why: columns.Clean(Words(l.Why)), Kinds: []LightKind{},
+		Says: columns.Clean(capital(cmp.Or(lightOf(r), "there are no steps"))) + ".", Kinds: []LightKind{},
 		Parts: []string{"floor", "start", "slow", "other", "transfer", "wait", unrecorded, "copy", "idle"},
 	}
-	if p.Why != "" {
-		return p
-	}
+	some := false // steps could be told
 	for _, kind := range kindsOf(l) {
-		k := LightKind{Kind: columns.Clean(kind), Bars: []LightBar{}, Ranks: []LightSet{}}
+		k := LightKind{Kind: columns.Clean(kind), Rank: columns.Clean(leastWait(l, kind).Rank), Bars: []LightBar{}, Ranks: []LightSet{}}
 		told := false
 		for i := range l.Steps {
 			s := &l.Steps[i]
@@ -101,7 +100,11 @@ func NewLightPicture(r *result.Report, most int) *LightPicture {
 		if !told {
 			k.Bars = []LightBar{}
 		}
+		some = some || told
 		p.Kinds = append(p.Kinds, k)
+	}
+	if p.None = !some || Words(l.Why) != ""; p.None {
+		p.Kinds = []LightKind{}
 	}
 	return p
 }

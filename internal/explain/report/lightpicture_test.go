@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func lit() *result.Report {
 func TestLightPicture(t *testing.T) {
 	r := Plain(lit())
 	p := NewLightPicture(r, math.MaxInt)
-	if p.Why != "" || len(p.Kinds) != 2 || p.Left != 0 {
+	if p.None || len(p.Kinds) != 2 || p.Left != 0 {
 		t.Fatalf("%+v", p)
 	}
 	decode, prefill := p.Kinds[0], p.Kinds[1]
@@ -82,7 +83,7 @@ func TestLightPage(t *testing.T) {
 	if want := "s-floor 71.4, s-start 21.4, s-slow 7.1; s-floor 20.0, s-start 20.0, s-slow 60.0; s-other 100.0"; seen.Modules != want || seen.Pick != "decode, TP01" {
 		t.Errorf("the modules of %s: %s, want %s", seen.Pick, seen.Modules, want)
 	}
-	for _, want := range []string{"6.00 ms", "16.7 %", "idle 2.65 ms (44.2 %)", "prefill steps cannot be assigned to modules: the step has 23 layers, the model 24."} {
+	for _, want := range []string{"6.00\u00a0ms", "16.7 %", "idle 2.65 ms (44.2 %)", "prefill steps cannot be assigned to modules: the step has 23 layers, the model 24."} {
 		if !strings.Contains(seen.Steps, want) {
 			t.Errorf("the picture of steps lacks %q: %s", want, seen.Steps)
 		}
@@ -97,5 +98,24 @@ func TestLightPage(t *testing.T) {
 		if n := strings.Count(page, "Cannot be told: the peaks of the device are not known."); n != 1 || strings.Contains(page, `id="light-steps"`) || !strings.Contains(page, `<section id="light"`) {
 			t.Errorf("%s: the reason is shown %d times", name, n)
 		}
+	}
+}
+
+// TestLightManyRanks checks that a picture of many ranks has the bars of those that wait least.
+func TestLightManyRanks(t *testing.T) {
+	r := lit()
+	of := r.Light.Steps[0]
+	r.Light.Steps, r.Light.Modules = nil, nil
+	for i := range 40 {
+		of.Rank, of.Wait, of.Idle = "TP"+strconv.Itoa(i), int64(40-i)*ms, int64(24+i)*ms+ms
+		r.Light.Steps = append(r.Light.Steps, of)
+	}
+	var seen struct {
+		Ranks []string
+		Text  string
+	}
+	browse(t, pageOf(t, r), `const of = document.getElementById("light-steps"); return {Ranks: [...of.querySelectorAll("tbody th")].map((th) => th.textContent), Text: of.innerText};`, &seen)
+	if len(seen.Ranks) != 16 || seen.Ranks[0] != "TP24" || !strings.Contains(seen.Text, "The 16 of 40 ranks that wait least") {
+		t.Errorf("%q: %s", seen.Ranks, seen.Text)
 	}
 }

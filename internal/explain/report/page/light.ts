@@ -7,7 +7,7 @@ import { legendKey } from "./plot";
 /** See LightPicture in lightpicture.go. */
 export interface Light {
   says: string;
-  why: string;
+  none: boolean;
   parts: string[];
   kinds: Kind[];
   left_out: number;
@@ -16,6 +16,7 @@ export interface Light {
 export interface Kind {
   kind: string;
   why: string;
+  rank: string;
   bars: { rank: string; steps: number; told: number; total_ns: number; parts: number[] }[];
   ranks: Modules[];
 }
@@ -78,7 +79,7 @@ function table(title: string, heads: readonly string[], rows: readonly (readonly
   for (const [name, bar, ...numbers] of rows) {
     const th = make("th", name), row = body.insertRow();
     th.setAttribute("scope", "row");
-    row.append(th, make("td", bar), ...numbers.map((text) => make("td", text, "r")));
+    row.append(th, make("td", bar), ...numbers.map((text) => make("td", text.replace(/(?<=≥) | (?=[nµm]?s\b|%)/g, "\u00a0"), "r")));
   }
   return out;
 }
@@ -86,9 +87,12 @@ function table(title: string, heads: readonly string[], rows: readonly (readonly
 /** Why steps have no picture, or some of them no part in it. */
 function reason({ kind, why, bars }: Kind) {
   const steps = bars.reduce((n, b) => n + b.steps, 0), told = bars.reduce((n, b) => n + b.told, 0);
-  const text = steps === 0 ? `The kernels of ${kind} steps` : `The kernels of ${steps - told} of ${steps} ${kind} steps, which are among the other kernels,`;
-  return make("p", `${text} cannot be assigned to modules: ${why}.`, "caveat");
+  const text = steps === 0 ? `The kernels of ${kind} steps cannot be assigned to modules` : `The kernels of ${steps - told} of ${steps} ${kind} steps cannot be assigned to modules and count as other kernels`;
+  return make("p", `${text}: ${why}.`, "caveat");
 }
+
+/** So many ranks have bars. */
+const mostBars = 16;
 
 /** Where the device time of a mean step goes, on each rank or on one; or why that is not known. */
 export function waterfall(l: Light, kind: Kind, rank = ""): HTMLElement[] {
@@ -97,13 +101,16 @@ export function waterfall(l: Light, kind: Kind, rank = ""): HTMLElement[] {
   if (bars.length === 0) return out;
   const longest = Math.max(...bars.map((b) => whole(b.parts)), 1), steps = bars.reduce((n, b) => n + b.steps, 0);
   const mean = partsOf(l.parts, l.parts.map((_, i) => bars.reduce((sum, b) => sum + b.parts[i].ns * b.steps, 0)), steps);
-  out.push(table(`Device time of a ${kind.kind} step`, ["rank", kind.kind + " step", "time", "floor"], bars.map(({ rank, parts }) => {
+  const wait = l.parts.indexOf("wait"), limit = bars.map((b) => b.parts[wait].ns).sort((a, b) => a - b)[mostBars - 1] ?? Infinity;
+  const some = bars.filter((b) => b.parts[wait].ns <= limit).slice(0, mostBars);
+  out.push(table(`Device time of a ${kind.kind} step`, ["rank", kind.kind + " step", "time", "floor"], some.map(({ rank, parts }) => {
     const all = whole(parts);
     return [rank, stack(parts, all / longest, (p) => says(p, all)), duration(Math.round(all)), percent(parts[0].ns / (all || 1))] as const;
   })));
   const keys = make("p", bars.length > 1 ? "Mean: " : "", "keys");
   keys.append(...mean.filter((p) => p.ns > 0).map((p) => legendKey("--" + p.name, says(p, whole(mean)))));
   out.push(keys);
+  if (some.length < bars.length) out.push(make("p", `The ${some.length} of ${bars.length} ranks that wait least for others; the mean is that of all.`, "keys"));
   return out;
 }
 
@@ -118,9 +125,10 @@ export function moduleBars(kind: string, { rank, steps, modules }: Modules, name
   });
   const keys = make("p", "", "keys");
   keys.append(...partsOf(["floor", "start", "slow"], [0, 0, 0], 1).map((p) => legendKey("--" + p.name, p.label)));
-  const lacks = [...new Set(modules.filter((m) => m.why !== "").map((m) => `${m.module}: ${m.why}`))];
-  if (lacks.length > 0) keys.append(legendKey("--other", "floor not known"));
-  return [table(`Modules of a ${kind} step on ${rank}`, ["module", kind + " step", "time", "floor", "of attainable"], rows), keys, ...lacks.map((text) => make("p", text + ".", "keys"))];
+  const notes = modules.filter((m) => m.why !== "").map((m) => `${m.module}: ${m.why}.`);
+  if (notes.length > 0) keys.append(legendKey("--other", "floor not known"));
+  if (modules.some((m) => m.floor.startsWith("≥"))) notes.push("≥: a lower bound, so the slow part may be smaller than drawn.");
+  return [table(`Modules of a ${kind} step on ${rank}`, ["module", kind + " step", "time", "floor", "of attainable"], rows), keys, ...notes.map((text) => make("p", text, "keys"))];
 }
 
 /** Both pictures of the page. */
@@ -129,8 +137,9 @@ export function drawLight({ light }: { light?: Light }) {
   if (!light || !steps) return;
   steps.replaceChildren(...light.kinds.flatMap((k) => waterfall(light, k)));
   if (!bars) return;
-  const pick = document.getElementById("light-of") as HTMLSelectElement, all = light.kinds.flatMap((k) => k.ranks.map((of) => ({ kind: k.kind, of })));
+  const pick = document.getElementById("light-of") as HTMLSelectElement, all = light.kinds.flatMap(({ kind, rank, ranks }) => ranks.map((of) => ({ kind, of, first: of.rank === rank })));
   all.forEach(({ kind, of }, i) => pick.add(new Option(`${kind}, ${of.rank}`, String(i))));
+  pick.selectedIndex = Math.max(all.findIndex(({ first }) => first), 0);
   const draw = () => bars.replaceChildren(...(all.length > 0 ? moduleBars(all[Number(pick.value)].kind, all[Number(pick.value)].of) : []));
   pick.addEventListener("change", draw);
   draw();

@@ -25,17 +25,16 @@ class Limits implements View {
   private show(): void {
     const { store, capture } = this.context, l = this.light;
     if (l === null) return;
-    if (l.why !== "") return fill(this.el, h("p", { class: "caveat" }, l.says + "."));
+    if (l.none) return fill(this.el, h("p", { class: "caveat" }, l.says));
     const { params } = store, all = capture!.kinds.flatMap((name) => l.kinds.filter((k) => k.kind === name));
     const kind = all.find((k) => k.kind === params.kind) ?? all[0], rank = capture!.ranks[Number(params.rank ?? NaN)] ?? "";
-    if (kind === undefined) return fill(this.el, h("p", { class: "caveat" }, "The capture has no steps."));
-    const of = kind.ranks.find((r) => r.rank === rank) ?? kind.ranks[0];
+    const of = kind.ranks.find((r) => r.rank === (rank || kind.rank));
     const kinds = h("select", { "aria-label": "Steps of kind", on: { change: () => store.set({ kind: kinds.value === all[0].kind ? null : kinds.value }) } }, ...all.map((k) => h("option", { value: k.kind }, k.kind)));
     kinds.value = kind.kind;
     const ranks = h("select", { "aria-label": "Rank", on: { change: () => store.set({ rank: ranks.value }) } }, h("option", { value: "" }, "all ranks"), ...capture!.ranks.map((r, i) => h("option", { value: String(i) }, r)));
     ranks.value = rank === "" ? "" : params.rank!;
     fill(this.el,
-      h("p", { class: "lead" }, l.says + "."),
+      h("p", { class: "lead" }, l.says),
       h("div", { class: "tools" }, all.length > 1 && kinds, capture!.ranks.length > 1 && ranks),
       h("figure", null, h("figcaption", null, `Device time of a mean ${kind.kind} step, from the floor to the whole`), ...waterfall(l, kind, rank)),
       of !== undefined && h("figure", null, h("figcaption", null, `Modules on ${of.rank}`), ...moduleBars(kind.kind, of, (m) => this.name(of, m))),
