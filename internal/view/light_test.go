@@ -59,4 +59,9 @@ func TestLight(t *testing.T) {
 	if got := tab.Eval(`[...document.querySelectorAll("nav a")].map((a) => a.textContent).join()`, false); got != "Summary,Timeline,Kernels,What if,Live" {
 		t.Errorf("without a configuration, the tabs are %s", got)
 	}
+	page, _ := exported(t, c, 2_000_000)
+	show(t, tab, page+"#tab=light&rank=1")
+	if got := tab.Eval(`[...document.querySelectorAll(".light figcaption")].at(-1).textContent + " " + document.querySelectorAll(".light .bar").length`, false); got != "Modules on TP01 4" {
+		t.Errorf("an exported page has %s", got)
+	}
 }
