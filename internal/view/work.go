@@ -62,6 +62,9 @@ func lightOf(c *Capture, _ *http.Request) (any, error) {
 	}
 	for _, kind := range p.Kinds {
 		for _, of := range kind.Ranks {
+			if of.Index < 0 {
+				continue
+			}
 			r, at := c.Aligned.Ranks[of.Index], map[[2]int64]int{}
 			for i := range of.Modules {
 				m := &of.Modules[i]
