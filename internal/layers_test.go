@@ -126,9 +126,9 @@ var arrows = []struct {
 	}},
 	{"internal/view", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/metric", "internal/base/progress",
-		"internal/explain/kernel", "internal/explain/match", "internal/explain/report", "internal/explain/result",
-		"internal/explain/window", "internal/explain/worth", "internal/runs", "internal/view/kernels",
-		"internal/view/live", "internal/view/load", "internal/view/timeline", "trace",
+		"internal/explain/kernel", "internal/explain/light", "internal/explain/match", "internal/explain/report",
+		"internal/explain/result", "internal/explain/window", "internal/explain/worth", "internal/runs",
+		"internal/view/kernels", "internal/view/live", "internal/view/load", "internal/view/timeline", "trace",
 	}},
 	{"internal/view/kernels", []string{
 		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep",

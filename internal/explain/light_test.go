@@ -79,6 +79,11 @@ func TestLight(t *testing.T) {
 		if len(seen) < len(c.floor) {
 			t.Errorf("%s: kinds of steps: %v", c.set, seen)
 		}
+		for _, m := range r.Light.Modules {
+			if length := m.At.End - m.At.Start; !m.At.Known() || r.Source.Ranks[m.At.Rank] != m.Rank || length < m.Median || m.At.Span == "" {
+				t.Errorf("%s %s %s: the longest kernel is at %+v, the median is %d", c.set, m.Rank, m.Module, m.At, m.Median)
+			}
+		}
 		for _, want := range c.modules {
 			found := false
 			for _, m := range r.Light.Modules {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -62,9 +63,9 @@ type HandOver interface {
 }
 
 // NewCapture explains a window.
-func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool) (*Capture, error) {
+func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool, model *light.Model) (*Capture, error) {
 	opt := read.Options()
-	opt.Force = force
+	opt.Force, opt.Model = force, model
 	w := read.Prepare(rules)
 	rep, err := w.Analyze(opt)
 	if err != nil {
@@ -106,6 +107,7 @@ type Head struct {
 	Groups []kernels.Group `json:"groups"`
 	Beside []Beside        `json:"beside"` // see Capture.Servers
 	Load   string          `json:"load"`   // see Capture.Load
+	Light  bool            `json:"light"`  // there are pictures of the speed of light, or the reason why not
 	Map    string          `json:"map"`    // initial measure of the heatmap of ranks and steps
 }
 
@@ -119,7 +121,7 @@ func (c *Capture) Title() string {
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Map: timeline.Telling(c.Report)}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Light: c.Report.Light.Model != "", Map: timeline.Telling(c.Report)}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
-// exported writes a capture of the repository as a page of at most so many bytes, and returns its address.
-func exported(t *testing.T, name string, most int) (url string, out *Exported) {
+// exported writes a capture as a page of at most so many bytes, and returns its address.
+func exported(t *testing.T, c *Capture, most int) (url string, out *Exported) {
 	t.Helper()
 	var page bytes.Buffer
-	out, err := Export(t.Context(), &page, captureOf(t, name, "0"), "1.2.3", most)
+	out, err := Export(t.Context(), &page, c, "1.2.3", most)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +26,14 @@ func exported(t *testing.T, name string, most int) (url string, out *Exported) {
 	if err := os.WriteFile(path, page.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s within %d: %d bytes, left out: %s", name, most, page.Len(), strings.Join(out.LeftOut, " "))
+	t.Logf("%s within %d: %d bytes, left out: %s", c.Title(), most, page.Len(), strings.Join(out.LeftOut, " "))
 	return "file://" + path, out
 }
 
 // TestExport: a standalone page shows its views from a file, without a server or a request; a finding leads to its
 // step, a kernel there has counterparts, and the address holds the state.
 func TestExport(t *testing.T) {
-	url, _ := exported(t, "compute_skew", 20_000_000)
+	url, _ := exported(t, captureOf(t, "compute_skew", "0"), 20_000_000)
 	tab := browsertest.Open(t, url)
 	tab.Size(1280, 900)
 	ready(t, tab)
@@ -111,7 +111,7 @@ func TestExport(t *testing.T) {
 // TestExportFits: a page stays within its size limit, reports omitted content, and shows the rest; views of omitted
 // content say so.
 func TestExportFits(t *testing.T) {
-	url, out := exported(t, "compute_skew", 2_000_000)
+	url, out := exported(t, captureOf(t, "compute_skew", "0"), 2_000_000)
 	if said := strings.Join(out.LeftOut, " "); !strings.Contains(said, "are drawn individually") || !strings.Contains(said, "spans can be selected") {
 		t.Errorf("left out: %s", said)
 	}

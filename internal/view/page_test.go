@@ -176,6 +176,10 @@ func TestKeyboard(t *testing.T) {
 		strike(tab, key)
 	}
 	tab.Wait(`new URLSearchParams(location.hash.slice(1)).has("node")`)
+	strike(tab, "8")
+	has(t, tab, "tab", "light")
+	tab.Wait(`document.querySelector(".light .bar") !== null`)
+	walk(t, tab, "speed of light")
 	strike(tab, "4")
 	has(t, tab, "tab", "whatif")
 	walk(t, tab, "what if")

@@ -36,7 +36,7 @@ func TestTimelineLoad(t *testing.T) {
 			r.Spans[i].Start += began - first
 		}
 	}
-	c, err := NewCapture(run.ID(), read, nil, false)
+	c, err := NewCapture(run.ID(), read, nil, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func openTimeline(t *testing.T, capture, hash string) (tab *browsertest.Tab, url
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCapture("0", read, nil, false)
+	c, err := NewCapture("0", read, nil, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

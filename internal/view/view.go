@@ -100,6 +100,7 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil }),
 		"kernels":         s.of(s.table),
 		"flame":           s.of(s.flame),
+		"light":           s.of(lightOf),
 		"whatif":          s.of(s.whatIf),
 		"report":          s.of(func(c *Capture, _ *http.Request) (any, error) { return c.Report, nil }),
 	}

@@ -29,7 +29,7 @@ func captureAt(t *testing.T, dir, id string) *Capture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCapture(id, read, nil, false)
+	c, err := NewCapture(id, read, nil, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,8 @@ var views = []struct{ name, hash string }{
 	{"timeline-span", "#tab=timeline&step=9&rank=0&sel=10000"},
 	{"timeline-stretched", "#tab=timeline&step=9&align=stretched&heat=wait"},
 	{"timeline-range", "#tab=timeline&step=9&align=step&only=2%2C0&r0=420000000&r1=470000000"},
+	{"light", "#tab=light"},
+	{"light-rank", "#tab=light&rank=2&kind=prefill"},
 	{"whatif", "#tab=whatif"},
 	{"whatif-set", "#tab=whatif&rank=2&set=TP02.host%3Dpeers%7Ccollective%3D0.5%7Cclass:gemm%3D1.5"},
 	{"kernels-op", "#tab=kernels&by=op&kind=decode&q=mm"},
@@ -68,12 +70,14 @@ func everything(t *testing.T) (o Options, run, before string) {
 		Record: func(context.Context, int, *progress.Console, *torch.Progress) (string, error) {
 			return "", errors.New("no such window")
 		}})
+	first := captureOf(t, "compute_skew", "0")
+	first.Report.Light = lit(first)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { l.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	return Options{
-		Given: []*Capture{captureOf(t, "compute_skew", "0"), captureOf(t, "balanced", "against"), captureOf(t, "stacks", "stacks")},
+		Given: []*Capture{first, captureOf(t, "balanced", "against"), captureOf(t, "stacks", "stacks")},
 		Root:  root, Run: newer, Live: l, Say: &progress.Console{W: io.Discard},
 		Open: func(context.Context, string) (*Capture, error) {
 			return &Capture{ID: newer.ID(), Traces: []*trace.Trace{loadtest.Trace()}, Report: &result.Report{}, Kernels: kernels.New(&match.Aligned{}, nil)}, nil

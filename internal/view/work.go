@@ -2,9 +2,12 @@ package view
 
 import (
 	"cmp"
+	"errors"
+	"math"
 	"net/http"
 	"strconv"
 
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/view/kernels"
 )
 
@@ -49,4 +52,31 @@ func (s *Server) flame(c *Capture, r *http.Request) (any, error) {
 		return nil, err
 	}
 	return c.Kernels.Flame(q, against), nil
+}
+
+// lightOf returns the pictures of the speed of light, with the spans of the longest kernels.
+func lightOf(c *Capture, _ *http.Request) (any, error) {
+	p := report.NewLightPicture(c.Report, math.MaxInt)
+	if p == nil {
+		return nil, errStatus{http.StatusNotFound, errors.New("the model's configuration was not given (--model-config)")}
+	}
+	for _, kind := range p.Kinds {
+		for _, of := range kind.Ranks {
+			if of.Index < 0 {
+				continue
+			}
+			r, at := c.Aligned.Ranks[of.Index], map[[2]int64]int{}
+			for i := range of.Modules {
+				m := &of.Modules[i]
+				at[[2]int64{m.Start, m.End}] = i
+			}
+			for i := range r.Ops {
+				o := &r.Ops[i]
+				if k, ok := at[[2]int64{r.Wall(o.Start) - c.Aligned.Origin, r.Wall(o.End) - c.Aligned.Origin}]; ok {
+					of.Modules[k].Span = o.Span
+				}
+			}
+		}
+	}
+	return p, nil
 }

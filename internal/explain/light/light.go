@@ -193,6 +193,7 @@ type sum struct {
 	grid            [3]int32               // of a main kernel
 	agrees, differs int
 	refused         fact.Fact
+	at              result.Place // longest main kernel
 }
 
 type comparer struct {
@@ -405,6 +406,9 @@ func (c *comparer) module(index int, key stepKey, list []Kernel, of []int, ops [
 	}
 	s.calls = append(s.calls, x)
 	s.kernels[list[main].Name]++
+	if o := &r.Ops[ops[main]]; x.main > s.at.End-s.at.Start {
+		s.at = result.Place{Start: r.Wall(o.Start) - c.a.Origin, End: r.Wall(o.End) - c.a.Origin, Rank: r.Index, Span: list[main].Name}
+	}
 	if w.N == 0 || list[main].Class != kernel.GEMM {
 		return
 	}
@@ -442,7 +446,7 @@ func (c *comparer) rows(out *result.Light) {
 		s := c.sums[k]
 		w := &s.calls[0].work
 		row := result.LightModule{Rank: k.rank, Kind: k.kind, Module: string(k.role), Kernel: most(s.kernels), Calls: len(s.calls),
-			Grid: s.agrees > 0 && s.refused.Key == "", AtLeast: w.Unknown, Why: s.refused, Median: int64(s.median())}
+			Grid: s.agrees > 0 && s.refused.Key == "", AtLeast: w.Unknown, Why: s.refused, Median: int64(s.median()), At: s.at}
 		for i := range s.calls {
 			row.Bytes += s.calls[i].work.Bytes() / float64(len(s.calls))
 			row.FLOPs += s.calls[i].work.FLOPs / float64(len(s.calls))

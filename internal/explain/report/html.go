@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -90,6 +91,7 @@ func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	}
 	p.HasMaps, p.Open = p.HasGrid && p.Summary != "" && len(r.Source.Ranks) > 1, openCommand(&r.Source)
 	p.tables(r, l)
+	data.Light = p.light(r, l)
 	p.find(r)
 	p.left(r, data)
 	p.assets.take("page", "page/page.css")
@@ -156,6 +158,7 @@ type page struct {
 	HasGrid   bool
 	HasMaps   bool
 	HasMemory bool
+	NoLight   string // the reason if the speed of light cannot be told
 }
 
 type pageTable struct {
@@ -225,6 +228,32 @@ func (p *page) tables(r *result.Report, l limits) {
 	}
 }
 
+// light returns the pictures of the speed of light. If there are none, the page has the reason in their place, without
+// the words about parts.
+func (p *page) light(r *result.Report, l limits) *LightPicture {
+	out := NewLightPicture(r, l.rows)
+	if out == nil {
+		return nil
+	}
+	for _, k := range out.Kinds {
+		for _, of := range k.Ranks {
+			for i := range of.Modules {
+				of.Modules[i].Full = "" // the table has it
+			}
+		}
+	}
+	if !out.None {
+		return out
+	}
+	p.NoLight = out.Says
+	if i := slices.IndexFunc(p.Tables, func(t pageTable) bool { return t.ID == "light" }); i >= 0 {
+		p.Tables[i].Lead = ""
+	} else {
+		p.Tables = append(p.Tables, pageTable{ID: "light", Title: "Speed of light"})
+	}
+	return nil
+}
+
 func pageTableOf(t *table, l limits) pageTable {
 	out := pageTable{ID: t.id, Title: t.title, Lead: t.lead, Omitted: t.omitted, Legend: t.legend, Rows: []pageRow{}}
 	for i, c := range t.cols {
@@ -262,6 +291,9 @@ func (p *page) left(r *result.Report, d *pageData) {
 	}
 	if len(d.Memory) < len(r.Memory) {
 		p.LeftOut = append(p.LeftOut, fmt.Sprintf("The memory timeline shows the %d series with the highest peaks of %d.", len(d.Memory), len(r.Memory)))
+	}
+	if d.Light != nil && d.Light.Left > 0 {
+		p.LeftOut = append(p.LeftOut, fmt.Sprintf("The bars of modules leave out %s ranks, by kind of step.", metric.Count(d.Light.Left)))
 	}
 	for _, t := range p.Tables {
 		if t.Omitted != "" {

@@ -19,7 +19,7 @@ func lightOf(r *result.Report) string {
 	switch {
 	case l.Model == "":
 		return ""
-	case l.Why.Key != "":
+	case Words(l.Why) != "":
 		return "cannot be told: " + Words(l.Why)
 	}
 	var parts []string
@@ -137,7 +137,7 @@ func lightTable(r *result.Report, limit int) *table {
 	for i := range r.Light.Steps {
 		s := &r.Light.Steps[i]
 		n := int64(max(s.Steps, 1))
-		told := s.Told > 0
+		told := s.Told > 0 && Words(r.Light.Why) == ""
 		transfer := durCell(s.Transfer / n)
 		if s.TransferFloor > 0 {
 			transfer.text += ", " + metric.Duration(s.TransferFloor/n)
@@ -151,14 +151,28 @@ func lightTable(r *result.Report, limit int) *table {
 	return t
 }
 
-func lightModulesTable(r *result.Report, limit int) *table {
-	excess := func(m *result.LightModule) float64 {
-		if m.AtLeast || m.Why.Key != "" { // not known
-			return -1
-		}
-		return float64(m.Time - m.Floor)
+// beyondFloor returns the time of a module beyond its floor, or -1 if it is not known.
+func beyondFloor(m *result.LightModule) float64 {
+	if m.AtLeast || Words(m.Why) != "" {
+		return -1
 	}
-	rows, omitted := ranked(r.Light.Modules, limit, " by time beyond the floor", excess)
+	return float64(m.Time - m.Floor)
+}
+
+// floorText states the floor of a module in n steps, with its bounds.
+func floorText(m *result.LightModule, n int64) string {
+	text := durCell(m.Floor / n).text
+	if m.AtLeast {
+		text = "≥ " + text
+	}
+	if m.Experts {
+		text += " (" + metric.Duration(m.Low/n) + " … " + metric.Duration(m.High/n) + ")"
+	}
+	return text
+}
+
+func lightModulesTable(r *result.Report, limit int) *table {
+	rows, omitted := ranked(r.Light.Modules, limit, " by time beyond the floor", beyondFloor)
 	t := &table{
 		id: "light-modules", title: "Speed of light by module", omitted: omitted,
 		lead: "Floor: the least time that the module needs at the peaks of the device. Of peak: the rate of its main kernel over the limiting peak. Of attainable: over what good kernels reach. Means per step.",
@@ -172,7 +186,7 @@ func lightModulesTable(r *result.Report, limit int) *table {
 	steps := toldSteps(&r.Light)
 	for i := range rows {
 		m := &rows[i]
-		told := m.Why.Key == ""
+		told := Words(m.Why) == ""
 		checked := map[bool]string{true: "grid", false: "order"}[m.Grid]
 		why := cell{text: ""}
 		if !told {
@@ -181,12 +195,7 @@ func lightModulesTable(r *result.Report, limit int) *table {
 		}
 		n := steps[[2]string{m.Rank, m.Kind}]
 		floor := durCell(m.Floor / n)
-		if m.AtLeast {
-			floor.text = "≥ " + floor.text
-		}
-		if m.Experts {
-			floor.text += " (" + metric.Duration(m.Low/n) + " … " + metric.Duration(m.High/n) + ")"
-		}
+		floor.text = floorText(m, n)
 		t.rows = append(t.rows, []cell{
 			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(told && !m.AtLeast, durCell(max(m.Time-m.Floor, 0)/n)),
 			cellIf(m.OfPeak > 0, shareCell(m.OfPeak)), cellIf(m.OfAttainable > 0, shareCell(m.OfAttainable)),

@@ -17,6 +17,7 @@ type pageData struct {
 	Grid     grid          `json:"grid"`
 	Lengths  lengths       `json:"lengths"`
 	Memory   []pageMemory  `json:"memory"`
+	Light    *LightPicture `json:"light,omitempty"`
 }
 
 type pageFinding struct {

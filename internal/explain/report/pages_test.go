@@ -92,6 +92,7 @@ func TestPagesFit(t *testing.T) {
 	for name, r := range samples() {
 		pages["sample-"+name] = func(t *testing.T) string { return pageOf(t, r) }
 	}
+	pages["light"] = func(t *testing.T) string { return pageOf(t, lit()) }
 	pages["sweep"] = func(t *testing.T) string {
 		return pageBy(t, func(w io.Writer) error { return SweepHTML(w, sampleSweep()) })
 	}

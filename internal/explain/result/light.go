@@ -82,6 +82,7 @@ type LightModule struct {
 	Grid    bool  `json:"grid"`     // the grids of the kernels agree with the sizes
 	// Why is the reason if the module cannot be told. Floor, Attain and the shares are then 0.
 	Why fact.Fact `json:"why"`
+	At  Place     `json:"at"` // longest of the main kernels; Span is its name
 }
 
 // LightDiff compares a module, or another part of a step, in two windows of the same model. Times are means over steps and

@@ -3,6 +3,7 @@
 
 import { drawSteps } from "./bars";
 import { drawMaps } from "./heat";
+import { drawLight } from "./light";
 import { drawMemory } from "./memory";
 import { plots, present, StepView } from "./plot";
 import { type Data, StepPlot } from "./steps";
@@ -23,7 +24,7 @@ addEventListener("unhandledrejection", (e) => broken(e.reason));
 const data: Data = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
 const view = new StepView(data.grid.cols);
 // An error in one plot must not affect the others.
-for (const part of [() => drawMaps(data, view), () => drawSteps(data, view), () => drawMemory(data),
+for (const part of [() => drawMaps(data, view), () => drawSteps(data, view), () => drawMemory(data), () => drawLight(data),
   () => document.querySelectorAll("main .scroll table").forEach((t) => enhance(t as HTMLTableElement))]) {
   try {
     part();

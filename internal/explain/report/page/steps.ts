@@ -1,6 +1,7 @@
 // Plots with steps on the horizontal axis: their base class, stacked bars of each step's time, and the lengths of steps.
 
 import { ticks } from "./format";
+import type { Light } from "./light";
 import { type Area, hideTip, type Pen, Plot, showTip, type StepView, type Tip } from "./plot";
 
 /** Columns over steps; see grid in pagedata.go. */
@@ -13,7 +14,7 @@ export type MemorySeries = { label: string; at: number[]; allocated: number[]; r
 export type Finding = { kind: string; severity: string; cause: string; ranks: number[]; first: number; last: number };
 
 /** What the plots of a capture draw; see pageData in pagedata.go. */
-export type Data = { ranks: string[]; kinds: string[]; findings: Finding[]; grid: Grid; lengths: Lengths; memory: MemorySeries[] };
+export type Data = { ranks: string[]; kinds: string[]; findings: Finding[]; grid: Grid; lengths: Lengths; memory: MemorySeries[]; light?: Light };
 
 /** The colour of a step kind: the known ones have theirs. */
 export function kindColor(kind: string) {

@@ -14,6 +14,8 @@ export interface Head {
   beside: Choice[];
   /** The run whose load it was recorded under; "": none. */
   load: string;
+  /** Its steps were compared with the limits of the device, or the reason is known why not. */
+  light: boolean;
   /** The measure that a map of ranks and steps begins with. */
   map: string;
 }

@@ -1,20 +1,21 @@
 // The page: tabs, the capture that they are of, the theme, and which view is shown.
 
 import "./theme.css";
-import { choices, json, quiet, whenQuiet, type Session } from "./api";
+import { choices, json, quiet, whenQuiet, type Head, type Session } from "./api";
 import { fill, h } from "./dom";
 import { Keys } from "./keys";
 import { elsewhere, format, type Params, Store } from "./state";
 import { summary } from "./summary/summary";
 import { timeline } from "./timeline/timeline";
 import { kernels } from "./kernels/kernels";
+import { light } from "./light/light";
 import { whatif } from "./whatif/whatif";
 import { bench } from "./bench/bench";
 import { live } from "./live/live";
 import { runs } from "./runs/runs";
 import type { Context, Tab, View } from "./view";
 
-const tabs: Tab[] = [summary, timeline, kernels, whatif, bench, live, runs];
+const tabs: Tab[] = [summary, timeline, kernels, light, whatif, bench, live, runs];
 
 const root = document.documentElement, darkness = matchMedia("(prefers-color-scheme: dark)");
 
@@ -52,7 +53,7 @@ class Shell {
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
       trouble, main);
     // A tab has its key whether it has something to show or not, so that keys stay the same.
-    tabs.forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
+    [...tabs.filter((t) => t !== light), light].forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
     this.keys.bind("\\", "Everywhere", "light or dark", () => this.turn());
     this.picker.addEventListener("change", () => this.store.go(elsewhere(this.store.params, { tab: this.tab().id, c: this.picker.value })));
     this.store.follow((now, before) => this.change(now, before));
@@ -61,9 +62,16 @@ class Shell {
     this.change(this.store.params, {});
   }
 
+  /** The capture that the address means, if it is open. */
+  private capture(): Head | undefined {
+    const { captures } = this.session, { c } = this.store.params;
+    return c === undefined ? captures[0] : captures.find((one) => one.id === c);
+  }
+
   private offers(t: Tab): boolean {
     switch (t.needs) {
       case "capture": return this.session.captures.length > 0 || this.store.params.c !== undefined;
+      case "light": return this.capture()?.light ?? false;
       case "server": return !this.session.exported;
       case "runs": return this.session.runs;
       case "nothing": return true;
@@ -96,8 +104,7 @@ class Shell {
   private change(now: Params, before: Params): void {
     delete root.dataset.ready;
     this.paint();
-    const tab = this.tab(), captures = this.session.captures;
-    const capture = now.c === undefined ? captures[0] : captures.find((c) => c.id === now.c);
+    const tab = this.tab(), captures = this.session.captures, capture = this.capture();
     if (tab.needs === "capture" && now.c !== undefined && capture === undefined) return this.reach(now.c);
     this.reaching = "";
     const what = JSON.stringify([tab.id, now.c ?? captures[0]?.id]);
@@ -168,7 +175,7 @@ class Shell {
     this.perfetto.hidden = !this.session.perfetto || shown === undefined;
     this.perfetto.href = `perfetto/${encodeURIComponent(shown ?? "")}/`;
     const all = choices(this.session);
-    this.picker.hidden = all.length < 2 || (tab.needs !== "capture" && tab !== runs); // runs are compared with it
+    this.picker.hidden = all.length < 2 || (!["capture", "light"].includes(tab.needs) && tab !== runs); // runs are compared with it
     if (!this.picker.hidden) {
       fill(this.picker, ...all.map((c) => h("option", { value: c.id }, c.title)));
       this.picker.value = now.c ?? captures[0].id;

@@ -1,6 +1,6 @@
 // The first view: what is wrong, what it is worth, where to see it; where the time of each rank goes; the steps.
 
-import { partLabel, StepBars } from "../../../../explain/report/page/bars";
+import { partLabel, stack, StepBars } from "../../../../explain/report/page/bars";
 import { duration, percent } from "../../../../explain/report/page/format";
 import { HeatMap, type Measure, noise } from "../../../../explain/report/page/heat";
 import { legendKey, type Plot, StepView } from "../../../../explain/report/page/plot";
@@ -177,16 +177,8 @@ class Summary implements View {
 
   /** One bar: its width is the length of a mean step, its parts are what that went into. */
   private split(o: Overview, t: Time, longest: number): HTMLElement {
-    const label = o.parts.map((name, i) => [name, t.parts[i]] as const).filter(([, ns]) => ns > 0)
-      .map(([name, ns]) => `${partLabel(name)} ${percent(ns / t.total_ns)}`).join(", ");
-    const bar = h("span", { class: "bar wide", role: "img", "aria-label": label, title: label });
-    bar.style.width = (t.per_step_ns / longest) * 100 + "%";
-    for (const [i, name] of o.parts.entries()) {
-      if (!(t.parts[i] > 0)) continue;
-      const part = bar.appendChild(h("i", { class: "s-" + name }));
-      part.style.width = (t.parts[i] / t.total_ns) * 100 + "%";
-    }
-    return bar;
+    const parts = o.parts.map((name, i) => ({ name, label: partLabel(name), ns: t.parts[i] }));
+    return stack(parts, t.per_step_ns / longest, (p) => `${p.label} ${percent(p.ns / t.total_ns)}`);
   }
 
   private strips(o: Overview): Child[] {
