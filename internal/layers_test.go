@@ -216,9 +216,9 @@ var arrows = []struct {
 		"bench", "internal/api", "internal/base/metric", "internal/explain/fact", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/window", []string{
-		"internal/base/atomicfile", "internal/base/progress", "internal/explain", "internal/explain/kernel", "internal/explain/prep",
-		"internal/explain/summary", "internal/tracefile/read", "internal/tracefile/read/nsysdb",
-		"internal/tracefile/set", "trace",
+		"internal/base/atomicfile", "internal/base/progress", "internal/explain", "internal/explain/kernel",
+		"internal/explain/light", "internal/explain/prep", "internal/explain/summary", "internal/tracefile/read",
+		"internal/tracefile/read/nsysdb", "internal/tracefile/set", "trace",
 	}},
 	{"internal/explain", []string{
 		"internal/base/gate", "internal/base/parallel", "internal/explain/answer", "internal/explain/fact",

@@ -77,7 +77,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {11150, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {38400, 24, 75},
+	"explain":   {40300, 24, 75},
 	"job":       {8300, 4, 4},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 121_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, and the speed of light
+	mostCore      = 123_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, and the speed of light with what to change
 	mostReference = 32_000
 )
 

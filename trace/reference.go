@@ -27,5 +27,12 @@ const (
 	FromUser     = "given"    // entered by the user
 )
 
+// Names of files that describe the server of a window, stored beside its traces: the config.json of the model, and the
+// server's arguments as /server_info gives them, without keys and passwords.
+const (
+	ModelFile      = "model_config.json"
+	ServerArgsFile = "server_args.json"
+)
+
 // ReferenceFile is the name of a file with a Reference, stored beside the traces of a window.
 const ReferenceFile = "reference.json"

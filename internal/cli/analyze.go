@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
-	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -25,7 +24,6 @@ type analyzeCmd struct {
 	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
-	Model      string `name:"model-config" placeholder:"FILE|DIR" help:"Configuration of the model (config.json): compare the steps with what the device can do at best."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - writes only the page to stdout."`
 
 	Quick bool `help:"Skip the gains of findings and the critical path, which saves up to a fifth of the time."`
@@ -36,6 +34,7 @@ type analyzeCmd struct {
 	Reference string `placeholder:"TIME|RUN|FILE" help:"Decode step time without recording (2.55ms), or a load of the server to take it from: a run, or a file of --output-details. The cost of recording is then subtracted."`
 
 	displayFlags
+	lightFlags
 	memoryFlags
 	runPlace
 }
@@ -108,10 +107,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		}
 		opt.LayersFrom = from
 	}
-	if c.Model != "" {
-		if opt.Model, err = light.OpenModel(c.Model); err != nil {
-			return fmt.Errorf("--model-config: %w", err)
-		}
+	if opt.Light, err = c.light(); err != nil {
+		return err
 	}
 	done, err := c.watch(e)
 	if err != nil {

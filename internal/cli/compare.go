@@ -8,7 +8,6 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain"
-	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -25,10 +24,10 @@ type compareCmd struct {
 	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page; - writes only the page to stdout."`
-	Model     string   `name:"model-config" placeholder:"FILE|DIR" help:"Configuration of the model (config.json) of both captures: compare modules by their roles, also between engines."`
 	Full      bool     `name:"full" help:"Print all causes in full and all tables after the answer."`
 	rangeFlags
 	displayFlags
+	lightFlags
 	memoryFlags
 	runPlace
 
@@ -137,11 +136,9 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 		return nil, usagef("--fail-on %v", err)
 	}
 	opt := explain.CompareOptions{Limits: c.limits, Force: c.Force}
-	if c.Model != "" {
-		var err error
-		if opt.Model, err = light.OpenModel(c.Model); err != nil {
-			return nil, fmt.Errorf("--model-config: %w", err)
-		}
+	var err error
+	if opt.Light, err = c.light(); err != nil {
+		return nil, err
 	}
 	if c.Ranks != "" {
 		a, b, ok := strings.Cut(c.Ranks, ",")

@@ -27,7 +27,7 @@ type viewCmd struct {
 	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window to read, if there are several (default: the newest)."`
 	rangeFlags
 
-	Model   string `name:"model-config" placeholder:"FILE|DIR" help:"Configuration of the model (config.json): compare the steps with what the device can do at best."`
+	lightFlags
 	Against string `placeholder:"DIR|RUN|FILE" help:"Another capture to compare with."`
 	Browser bool   `help:"Open the address in the default browser."`
 
@@ -48,7 +48,7 @@ type viewCmd struct {
 	memoryFlags
 	runPlace
 
-	model    *light.Model                                  // read from Model; nil: not given
+	limits   light.Options                                 // read from lightFlags
 	browse   func(url string) error                        // opens an address; nil: browse
 	perfetto func(*view.Capture, inputFlags) view.HandOver // nil: captures cannot be opened in Perfetto
 }
@@ -76,10 +76,8 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	if err := perfettoAt(c.UI); err != nil {
 		return err
 	}
-	if c.Model != "" {
-		if c.model, err = light.OpenModel(c.Model); err != nil {
-			return fmt.Errorf("--model-config: %w", err)
-		}
+	if c.limits, err = c.light(); err != nil {
+		return err
 	}
 	done, err := c.watch(e)
 	if err != nil {
@@ -267,7 +265,7 @@ func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	capture, err := view.NewCapture(id, read, rules, c.Force, c.model)
+	capture, err := view.NewCapture(id, read, rules, c.Force, c.limits)
 	if err == nil && c.perfetto != nil {
 		capture.Perfetto = c.perfetto(capture, in)
 	}

@@ -42,10 +42,9 @@ type Options struct {
 	// markers. LayersFrom is a window of the same server from which the layers are learned; nil: this window.
 	Layers     bool
 	LayersFrom *Window
-	FromName   string       // name of LayersFrom, for errors
-	Model      *light.Model // the model's configuration; nil: unknown
-	// Device holds the peaks of the device; nil: those of the device with the name in the traces.
-	Device *light.Device
+	FromName   string // name of LayersFrom, for errors
+	// Light is what is known about the model, the device and the server.
+	Light light.Options
 }
 
 // ErrNothing means that no trace has GPU work, and that no trace has named steps or layers to which host time could be
@@ -98,7 +97,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.CPU = tables.CPU(a)
 	rep.Memory = tables.Memory(a)
 	var changes []light.Change
-	rep.Light, changes = light.Of(a, rep.Steps, light.Options{Model: opt.Model, Device: opt.Device})
+	rep.Light, changes = light.Of(a, rep.Steps, opt.Light)
 
 	hostOps := tables.HostOps(a)
 	judge.MarkSlow(a, rep, hostOps)

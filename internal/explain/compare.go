@@ -23,8 +23,8 @@ type CompareOptions struct {
 	// OnlyA and OnlyB, if set, restrict A and B to the rank with that label.
 	OnlyA, OnlyB string
 	Rules        *kernel.Rules
-	Model        *light.Model // configuration of the model of both captures; nil: unknown
-	Force        bool         // compare even if traces cannot be one capture, or workloads differ
+	Light        light.Options // of both captures
+	Force        bool          // compare even if traces cannot be one capture, or workloads differ
 }
 
 // LimitNames returns the names of the figures for which there may be limits.
@@ -60,7 +60,7 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 			c.Doubts = append(c.Doubts, []string{opt.IDA, opt.IDB}[i]+": "+why)
 		}
 	}
-	if opt.Model != nil {
+	if opt.Light.Model != nil {
 		c.Light, c.LightWhy = light.Diff(&ra.Light, &rb.Light)
 	}
 	answer.Causes(c, ra, rb, opt.OnlyA, opt.OnlyB)
@@ -75,7 +75,7 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 // explained analyses one capture and returns its window and report.
 func explained(traces []*trace.Trace, id string, opt CompareOptions) (*Window, *result.Report, error) {
 	w := Prepare(traces, opt.Rules)
-	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force, Model: opt.Model})
+	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force, Light: opt.Light})
 	if errors.Is(err, ErrNothing) || err == nil && w.aligned.HostOnly {
 		err = errNoGPU
 	}

@@ -30,7 +30,7 @@ func lit(t *testing.T, set, config string) (*Window, *result.Report) {
 		t.Fatal(err)
 	}
 	w := Prepare(readDir(t, filepath.Join(data, "traces", set)), nil)
-	r, err := w.Analyze(Options{Model: m, Quick: true})
+	r, err := w.Analyze(Options{Light: light.Options{Model: m}, Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,9 +134,9 @@ func TestLightRefuses(t *testing.T) {
 	d, _ := light.FindDevice("NVIDIA H200")
 	h100, _ := light.FindDevice("NVIDIA H100 80GB HBM3")
 	two := light.Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}
-	slower, _ := light.Compare(w.aligned, m, r.Steps, h100, two)
+	slower, _ := light.Compare(w.aligned, r.Steps, light.Options{Model: m, Device: &h100}, two)
 	module("another device", &slower, light.GateUp, "light_too_fast")
-	single, _ := light.Compare(w.aligned, m, r.Steps, d, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
+	single, _ := light.Compare(w.aligned, r.Steps, light.Options{Model: m, Device: &d}, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
 	module("one rank", &single, light.GateUp, "light_too_fast")
 	module("one rank", &single, light.O, "light_other")
 	for name, l := range map[string]*result.Light{"another model": &other.Light, "another device": &slower, "one rank": &single} {

@@ -63,9 +63,9 @@ type HandOver interface {
 }
 
 // NewCapture explains a window.
-func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool, model *light.Model) (*Capture, error) {
+func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool, limits light.Options) (*Capture, error) {
 	opt := read.Options()
-	opt.Force, opt.Model = force, model
+	opt.Force, opt.Light = force, limits.Or(opt.Light)
 	w := read.Prepare(rules)
 	rep, err := w.Analyze(opt)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 	"github.com/stepscope/stepscope/internal/testing/loadtest"
@@ -36,7 +37,7 @@ func TestTimelineLoad(t *testing.T) {
 			r.Spans[i].Start += began - first
 		}
 	}
-	c, err := NewCapture(run.ID(), read, nil, false, nil)
+	c, err := NewCapture(run.ID(), read, nil, false, light.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
@@ -26,7 +27,7 @@ func openTimeline(t *testing.T, capture, hash string) (tab *browsertest.Tab, url
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCapture("0", read, nil, false, nil)
+	c, err := NewCapture("0", read, nil, false, light.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

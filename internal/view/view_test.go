@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
@@ -29,7 +30,7 @@ func captureAt(t *testing.T, dir, id string) *Capture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewCapture(id, read, nil, false, nil)
+	c, err := NewCapture(id, read, nil, false, light.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,10 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
 	}
 	if m.raw != nil {
-		m.write(dir, "server_args.json", &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
+		m.write(dir, trace.ServerArgsFile, &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
+	}
+	if text := m.modelConfig(ctx); text != nil {
+		m.write(dir, trace.ModelFile, &r, func(f io.Writer) error { _, err := f.Write(text); return err })
 	}
 	m.watchPace(ctx)
 	if ref := m.reference(); ref != nil {

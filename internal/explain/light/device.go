@@ -1,6 +1,13 @@
 package light
 
-import "strings"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+)
 
 // Device holds the limits of a device: rates of dense matrix products, and of its memory.
 type Device struct {
@@ -41,6 +48,45 @@ func FindDevice(name string) (Device, bool) {
 	d, ok := devices[strings.TrimSuffix(name, " VF")] // a whole MI300X in a virtual machine
 	return d, ok
 }
+
+// OpenDevice reads a Device from a JSON file with the keys name, bf16_tflops, fp8_tflops, fp4_tflops, memory_gb_per_s,
+// link_gb_per_s and sms. name, bf16_tflops and memory_gb_per_s are needed.
+func OpenDevice(path string) (*Device, error) {
+	text, err := atomicfile.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var f struct {
+		Name   string  `json:"name"`
+		BF16   float64 `json:"bf16_tflops"`
+		FP8    float64 `json:"fp8_tflops"`
+		FP4    float64 `json:"fp4_tflops"`
+		Memory float64 `json:"memory_gb_per_s"`
+		Link   float64 `json:"link_gb_per_s"`
+		SMs    int     `json:"sms"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, n := range []struct {
+		key    string
+		is     float64
+		needed bool
+	}{{"bf16_tflops", f.BF16, true}, {"memory_gb_per_s", f.Memory, true}, {"fp8_tflops", f.FP8, false}, {"fp4_tflops", f.FP4, false}, {"link_gb_per_s", f.Link, false}, {"sms", float64(f.SMs), false}} {
+		if n.is < 0 || n.is > mostPeak || n.needed && n.is == 0 {
+			return nil, fmt.Errorf("%s: %s: want a positive number of at most %g, got %g", path, n.key, mostPeak, n.is)
+		}
+	}
+	if f.Name == "" {
+		return nil, fmt.Errorf("%s: name: want the name of the device", path)
+	}
+	return &Device{Name: f.Name, BF16: f.BF16 * 1e12, FP8: f.FP8 * 1e12, FP4: f.FP4 * 1e12, Memory: f.Memory * 1e9, Link: f.Link * 1e9, SMs: f.SMs, Source: path, Sure: "given"}, nil
+}
+
+// mostPeak bounds the peaks of a device, in TFLOP/s or GB/s.
+const mostPeak = 1e9
 
 // rate returns the FLOP/s for products of a format. A device without the format computes in bf16.
 func (d *Device) rate(c Compute) float64 {

@@ -25,7 +25,23 @@ type fusion struct {
 type way struct {
 	engine engine
 	fits   func(c *comparer, s *kindSteps) bool
-	how    string // key of the advice; "": none is known, the pair is only reported
+	how    fact.Fact // the advice; empty: none is known, the pair is only reported
+	flag   string    // key of SGLang's argument that turns it on; "": none
+	never  string    // key of SGLang's argument that turns it off; "": none
+}
+
+// advice returns the advice, which depends on the server's arguments, as far as they are known.
+func (w *way) advice(flags map[string]any) []fact.Fact {
+	option := func(key string) string { return "--" + strings.ReplaceAll(key, "_", "-") }
+	switch {
+	case w.how.Key == "":
+		return nil
+	case w.never != "" && flags[w.never] == true:
+		return []fact.Fact{fact.Of("light_turned_off", "flag", option(w.never))}
+	case w.flag != "" && flags[w.flag] == true:
+		return []fact.Fact{fact.Of("light_turned_on", "flag", option(w.flag))}
+	}
+	return []fact.Fact{w.how}
 }
 
 // piece is a kernel with its task.
@@ -48,35 +64,35 @@ func quantises(x *piece) bool { return x.class == kernel.Quantize }
 // and linear attention are not listed, because the roles of these models' kernels are not known.
 var fusions = []fusion{
 	{"all-reduce and norm", is(AllReduce), (*piece).norm, []string{"allreduce_fusion", "fused_allreduce_rms", "allreduce_rmsnorm"}, []way{
-		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.newer() && c.plainTP() && s.rows <= 2048 }, "light_allreduce_sglang"},
-		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.amd() && c.plainTP() }, "light_allreduce_aiter"},
+		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.newer() && c.plainTP() && s.rows <= 2048 }, fact.Of("light_allreduce_sglang"), "enable_flashinfer_allreduce_fusion", "enforce_disable_flashinfer_allreduce_fusion"},
+		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.amd() && c.plainTP() }, fact.Of("light_allreduce_aiter"), "enable_aiter_allreduce_fusion", ""},
 		{vllm, func(c *comparer, s *kindSteps) bool {
 			return c.d.newer() && c.plainTP() && s.rows*c.m.Hidden*actBytes <= 64<<20
-		}, "light_allreduce_vllm"},
+		}, fact.Of("light_allreduce_vllm"), "", ""},
 	}},
 	{"add and norm", func(x *piece) bool { return x.class == kernel.Elementwise && strings.Contains(x.name, "add") }, (*piece).norm, []string{"fusedaddrmsnorm", "fused_add_rms"}, []way{
-		{sglang, always, ""}, {vllm, always, ""},
+		{sglang, always, fact.Fact{}, "", ""}, {vllm, always, fact.Fact{}, "", ""},
 	}},
 	{"SiLU and product", func(x *piece) bool { return x.Role == Act && strings.Contains(x.name, "silu") }, func(x *piece) bool {
 		return x.Role == Act && strings.Contains(x.name, "mul")
-	}, []string{"act_and_mul", "silu_and_mul"}, []way{{sglang, always, ""}, {vllm, always, ""}}},
-	{"q norm and k norm", is(QKNorm), is(QKNorm), []string{"qknorm", "qk_norm"}, []way{{sglang, always, ""}}},
+	}, []string{"act_and_mul", "silu_and_mul"}, []way{{sglang, always, fact.Fact{}, "", ""}, {vllm, always, fact.Fact{}, "", ""}}},
+	{"q norm and k norm", is(QKNorm), is(QKNorm), []string{"qknorm", "qk_norm"}, []way{{sglang, always, fact.Fact{}, "", ""}}},
 	{"q/k norm and rope", is(QKNorm), is(Rope), []string{"qk_norm_rope", "qknormrope"}, []way{
-		{sglang, func(c *comparer, _ *kindSteps) bool { return c.m.Family == "qwen3_moe" }, "light_norm_rope_sglang"}, // dense models do not read the flag
+		{sglang, func(c *comparer, _ *kindSteps) bool { return c.m.Family == "qwen3_moe" }, fact.Of("light_norm_rope_sglang"), "enable_fused_qk_norm_rope", ""}, // dense models do not read the flag
 	}},
 	{"rope and KV write", is(Rope), is(KVWrite), []string{"rope_store", "fused_set_kv", "rope_and_unified_kv"}, []way{
-		{sglang, always, ""}, {vllm, func(c *comparer, s *kindSteps) bool { return c.d.amd() && s.rows <= 256 }, "light_rope_vllm"},
+		{sglang, always, fact.Fact{}, "", ""}, {vllm, func(c *comparer, s *kindSteps) bool { return c.d.amd() && s.rows <= 256 }, fact.Of("light_rope_vllm"), "", ""},
 	}},
-	{"norm and quantisation", (*piece).norm, quantises, []string{"rms_norm_quant", "norm_dynamic_per_token_quant", "rms_fp8"}, []way{{vllm, always, "light_norm_quant_vllm"}}},
-	{"activation and quantisation", is(Act), quantises, []string{"silu_and_mul_quant", "mul_quant"}, []way{{vllm, always, "light_act_quant_vllm"}}},
-	{"attention and quantisation", is(Attention), quantises, nil, []way{{vllm, always, "light_attention_quant_vllm"}}},
+	{"norm and quantisation", (*piece).norm, quantises, []string{"rms_norm_quant", "norm_dynamic_per_token_quant", "rms_fp8"}, []way{{vllm, always, fact.Of("light_norm_quant_vllm"), "", ""}}},
+	{"activation and quantisation", is(Act), quantises, []string{"silu_and_mul_quant", "mul_quant"}, []way{{vllm, always, fact.Of("light_act_quant_vllm"), "", ""}}},
+	{"attention and quantisation", is(Attention), quantises, nil, []way{{vllm, always, fact.Of("light_attention_quant_vllm"), "", ""}}},
 	{"experts and their sum", is(ExpertsOut), is(ExpertsSum), nil, []way{
 		{sglang, func(c *comparer, _ *kindSteps) bool {
 			return c.plainTP() && c.l.EP == 1 && c.m.TopK > 2 && !c.d.amd() && c.runs("fused_moe_kernel")
-		}, "light_sum_sglang"},
+		}, fact.Of("light_sum_sglang"), "enable_fused_moe_sum_all_reduce", ""},
 	}},
-	{"product and its reduction", func(x *piece) bool { return x.class == kernel.GEMM }, func(x *piece) bool { return reduces(x.name) }, nil, []way{
-		{sglang, always, ""}, {vllm, always, ""},
+	{"product and its reduction", func(x *piece) bool { return x.class == kernel.GEMM }, func(x *piece) bool { return strings.Contains(x.name, "splitkreduce") }, nil, []way{
+		{sglang, always, fact.Fact{}, "", ""}, {vllm, always, fact.Fact{}, "", ""},
 	}},
 }
 
@@ -102,9 +118,7 @@ func (c *comparer) fusions(s *kindSteps) (list []Change) {
 			continue
 		}
 		if x, ok := c.fuse(f, s); ok {
-			if how := f.ways[at].how; how != "" {
-				x.How = []fact.Fact{fact.Of(how)}
-			}
+			x.How = f.ways[at].advice(c.flags)
 			list = append(list, x)
 		}
 	}
@@ -115,7 +129,6 @@ func (c *comparer) fusions(s *kindSteps) (list []Change) {
 func (c *comparer) fuse(f *fusion, s *kindSteps) (x Change, ok bool) {
 	vanish := make([]map[int32]bool, len(c.a.Ranks))
 	names, time, calls := map[string]int{}, int64(0), 0
-	var firsts map[string]int = map[string]int{}
 	for i, r := range c.a.Ranks {
 		vanish[i] = map[int32]bool{}
 		before := map[trace.TrackID]*piece{} // the latest kernel of each stream
@@ -125,13 +138,12 @@ func (c *comparer) fuse(f *fusion, s *kindSteps) (x Change, ok bool) {
 				continue
 			}
 			x := &piece{t.Place, strings.ToLower(c.a.Names.List[o.Name]), o.Class}
-			if slices.ContainsFunc(f.fused, func(text string) bool { return strings.Contains(x.name, text) }) && !f.second(x) {
+			if slices.ContainsFunc(f.fused, func(text string) bool { return strings.Contains(x.name, text) }) {
 				return Change{}, false
 			}
 			if b := before[o.Track]; b != nil && f.first(b) && f.second(x) && !(b.Role == x.Role && b.Layer != x.Layer) {
 				vanish[i][int32(op)] = true
 				names[c.a.Names.List[o.Name]]++
-				firsts[b.name]++
 				time, calls = time+o.End-o.Start, calls+1
 			}
 			before[o.Track] = x

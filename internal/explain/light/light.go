@@ -14,8 +14,23 @@ import (
 
 // Options holds what is known about the server beside its trace.
 type Options struct {
-	Model  *Model  // nil: unknown; then no floor is known
-	Device *Device // nil: the device with the name in the trace
+	Model  *Model         // nil: unknown; then no floor is known
+	Device *Device        // nil: the device with the name in the trace
+	Flags  map[string]any // SGLang's server arguments; nil: unknown
+}
+
+// Or returns the options, with those of other in place of unknown ones.
+func (o Options) Or(other Options) Options {
+	if o.Model == nil {
+		o.Model = other.Model
+	}
+	if o.Device == nil {
+		o.Device = other.Device
+	}
+	if o.Flags == nil {
+		o.Flags = other.Flags
+	}
+	return o
 }
 
 // Of compares the steps of a window with the device's limits, and finds changes that may make them faster. steps are the
@@ -46,7 +61,7 @@ func Of(a *match.Aligned, steps []result.Step, opt Options) (result.Light, []Cha
 	if why.Key != "" {
 		return out(why)
 	}
-	return Compare(a, opt.Model, steps, *opt.Device, l)
+	return Compare(a, steps, opt, l)
 }
 
 // measured returns the parts of the steps without floors.
@@ -133,10 +148,11 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 	return l, fact.Fact{}
 }
 
-// Compare is Of for a given device and layout.
-func Compare(a *match.Aligned, m *Model, steps []result.Step, d Device, l Layout) (result.Light, []Change) {
+// Compare is Of for a known device and layout.
+func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (result.Light, []Change) {
+	m, d := opt.Model, *opt.Device
 	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
-	c := comparer{a: a, m: m, d: d, l: l, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
+	c := comparer{a: a, m: m, d: d, l: l, flags: opt.Flags, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
 	if l.AttnTP < l.TP {
 		c.routed = routed(a.Ranks, len(steps))
 	}
@@ -198,6 +214,7 @@ type sum struct {
 
 type comparer struct {
 	a     *match.Aligned
+	flags map[string]any // see Options
 	m     *Model
 	d     Device
 	l     Layout

@@ -205,12 +205,11 @@ func lightModulesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// lightChanges returns the changes with the largest worth, as sentences. limit is their number; 0: all that are worth
-// something.
+// lightChanges returns at most limit changes that are worth something and have a known way, as sentences.
 func lightChanges(r *result.Report, limit int) (out []string) {
 	for i := range r.Light.Changes {
 		x := &r.Light.Changes[i]
-		if x.Worth.Known && float64(x.Worth.Gain()) < leastWorth*float64(x.Worth.Step) || len(out) == limit && limit > 0 {
+		if len(x.How) == 0 || x.Worth.Known && float64(x.Worth.Gain()) < leastWorth*float64(x.Worth.Step) || len(out) == limit {
 			continue
 		}
 		text := Words(x.Say)

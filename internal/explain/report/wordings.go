@@ -203,6 +203,8 @@ var wordings = map[string]string{
 	"light_overlap":        "transfers take {time:ns} of a step while nothing computes ({share:share})",
 
 	// Ways to change steps.
+	"light_turned_on":            "{flag} is set, but no fused kernel runs: look for the reason in the server's log",
+	"light_turned_off":           "the server runs with {flag}: leave it out",
 	"light_allreduce_sglang":     "one kernel does both with --enable-flashinfer-allreduce-fusion, if it is not set already (needs FlashInfer)",
 	"light_allreduce_aiter":      "one kernel does both with --enable-aiter-allreduce-fusion, if it is not set already",
 	"light_allreduce_vllm":       "one kernel does both with --compilation-config '{\"pass_config\": {\"fuse_allreduce_rms\": true}}', which -O2 sets on Hopper and Blackwell (needs FlashInfer)",

@@ -152,6 +152,7 @@ func (in *Input) Join(say *progress.Console, window set.Set, files []*summary.Fi
 		return nil, err
 	}
 	c.Reference, c.GPUs = beside(say, filepath.Dir(c.Ranks[0].Source.Path))
+	c.Light = serverBeside(say, filepath.Dir(c.Ranks[0].Source.Path))
 	return c, nil
 }
 

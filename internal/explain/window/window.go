@@ -16,6 +16,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
@@ -52,11 +53,12 @@ type Capture struct {
 	// Reference is the step time without recording, from a file beside the traces. It is nil if there is no such file.
 	Reference *trace.Reference
 	GPUs      []trace.GPUState // samples of the GPUs, from another such file
+	Light     light.Options    // the model's configuration and the server's arguments, from others
 }
 
 // Options returns the options of the window's analysis.
 func (c *Capture) Options() explain.Options {
-	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference, GPUs: c.GPUs}
+	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference, GPUs: c.GPUs, Light: c.Light}
 }
 
 // Prepare prepares the capture for analysis. rules assign kernels to classes. They must be the rules with which Ranks
@@ -97,6 +99,7 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 		return nil, err
 	}
 	c.Reference, c.GPUs = beside(say, filepath.Dir(all[0].path))
+	c.Light = serverBeside(say, filepath.Dir(all[0].path))
 	return c, nil
 }
 
@@ -158,6 +161,23 @@ func beside(say *progress.Console, dir string) (*trace.Reference, []trace.GPUSta
 		return ref, gpus.States
 	}
 	return ref, nil
+}
+
+// serverBeside reads the files with the model's configuration and the server's arguments in a directory of traces.
+func serverBeside(say *progress.Console, dir string) (o light.Options) {
+	if m, err := light.OpenModel(filepath.Join(dir, trace.ModelFile)); err == nil {
+		o.Model = m
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		say.Warn("%v: the speed of light is unknown", err)
+	}
+	args, err := readJSON[map[string]any](dir, trace.ServerArgsFile)
+	switch {
+	case err != nil:
+		say.Warn("%v: the server's arguments are unknown", err)
+	case args != nil:
+		o.Flags = *args
+	}
+	return o
 }
 
 // readJSON reads a JSON file in a directory. It returns nil if there is none.

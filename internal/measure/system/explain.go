@@ -55,7 +55,7 @@ type Options struct {
 	// server, or, if LayersFrom is nil, from the window itself.
 	Layers     bool
 	LayersFrom *window.Input
-	Model      *light.Model // the model's configuration; nil: unknown
+	Light      light.Options // nil fields: those beside the traces
 	// Open replaces the function that reads a window; nil: read it from local files.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
 	// Reference holds step times measured without the profiler; nil: use the reference stored next to the traces.
@@ -117,7 +117,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 // options returns the options for analysing a window.
 func (o *Options) options(capture *window.Capture) explain.Options {
 	opt := capture.Options()
-	opt.Force, opt.Quick, opt.Layers, opt.Model = o.Force, o.Quick, o.Layers, o.Model
+	opt.Force, opt.Quick, opt.Layers, opt.Light = o.Force, o.Quick, o.Layers, o.Light.Or(opt.Light)
 	if o.Reference != nil {
 		opt.Reference = o.Reference
 	}
