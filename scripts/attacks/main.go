@@ -189,6 +189,8 @@ type result struct {
 const (
 	longest = 20 * time.Second
 	mostRSS = 1500 << 20
+	// A process that has used less than this may not yet handle signals, so SIGINT may end it.
+	starting = 100 * time.Millisecond
 )
 
 // run runs the binary. If interrupt > 0, it sends SIGINT after that time.
@@ -232,6 +234,9 @@ func run(interrupt time.Duration, dir string, args ...string) (r result, err err
 		return r, err
 	}
 	r.status = cmd.ProcessState.ExitCode()
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signal() == syscall.SIGINT && cmd.ProcessState.UserTime() < starting {
+		r.status = 130 // as a shell reports it
+	}
 	return r, r.sane()
 }
 
