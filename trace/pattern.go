@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Without any step names, forward passes are recognised by repetition: every pass ends by sampling tokens, so the
@@ -13,7 +14,14 @@ import (
 var (
 	choosing = regexp.MustCompile(`(?i)arg_?max|sampling_?from|top_?k_?top_?p|multinomial|gumbel|distribution_\w*exponential|(\b|_)sampl(e|er|ing)(\b|_)`)
 	passing  = regexp.MustCompile(`nccl\w*Kernel_SendRecv`)
+	// Every match of choosing has one of these words. Without them, most names need no regular expression.
+	choosingWords = []string{"max", "sampl", "top", "multinomial", "gumbel", "exponential"}
 )
+
+func chooser(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc(choosingWords, func(w string) bool { return strings.Contains(lower, w) }) && choosing.MatchString(name)
+}
 
 const (
 	leastPasses  = 3
@@ -108,7 +116,7 @@ func endings(t *Trace) (is []uint8, some bool) {
 		}
 		name := t.Strings.Get(s.Name)
 		is[s.Name] = known
-		for bit, match := range map[uint8]func(string) bool{chooses: choosing.MatchString, sends: passing.MatchString, replays: IsGraphLaunch} {
+		for bit, match := range map[uint8]func(string) bool{chooses: chooser, sends: passing.MatchString, replays: IsGraphLaunch} {
 			if match(name) {
 				is[s.Name] |= bit
 				some = true

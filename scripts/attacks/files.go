@@ -45,7 +45,7 @@ func document(events string) string {
 
 func gzipped(text string) []byte {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	io.WriteString(z, text)
 	z.Close()
 	return b.Bytes()

@@ -11,11 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 	"unicode"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
@@ -36,6 +39,7 @@ type attack struct {
 	mu     sync.Mutex
 	tried  int
 	failed []string
+	took   time.Duration
 }
 
 // try counts an attempt.
@@ -51,6 +55,18 @@ type family struct {
 	run  func(a *attack) error
 }
 
+// attack runs the attacks of the family.
+func (f *family) attack(a *attack) {
+	from := time.Now()
+	if err := f.run(a); err != nil {
+		a.failed = append(a.failed, fmt.Sprintf("%s: %v", f.name, err))
+	}
+	a.took = time.Since(from)
+}
+
+// together is the number of families, and of the dimensions of the family scale, that run at the same time.
+const together = 2
+
 func main() {
 	flag.Parse()
 	path, err := filepath.Abs(*program)
@@ -63,32 +79,22 @@ func main() {
 	}
 	*program = path
 	began := time.Now()
-	rows := [][]string{{"family", "tried", "survived", "seconds"}}
-	var failed []string
-	lasting := startSoak()
-	for _, f := range []family{
+	families := []family{
 		{"bombs", bombs}, {"mutated captures", mutated}, {"signals", signals}, {"names", names},
 		{"HTTP to a server", func(a *attack) error { return hostileHTTP(a, false) }},
 		{"HTTP to a router", func(a *attack) error { return hostileHTTP(a, true) }},
 		{"peers", peers}, {"servers", servers}, {"numbers", numbers},
 		{"hostile structures", structured}, {"databases, pictures", binaries}, {"pipes", pipes}, {"address space", limits},
-		{"watches", watches}, {"clocks", clocks}, {"faults", faults}, {"nodes", nodes}, {"soak", lasting.wait},
-		{"scale", scale}, // last, because it measures time
-	} {
-		if *only != "" && *only != f.name {
-			continue
-		}
-		a := &attack{family: f.name}
-		from := time.Now()
-		if err := f.run(a); err != nil {
-			a.failed = append(a.failed, fmt.Sprintf("%s: %v", f.name, err))
-		}
-		rows = append(rows, []string{f.name, fmt.Sprint(a.tried), fmt.Sprint(a.tried - min(len(a.failed), a.tried)), fmt.Sprintf("%.1f", time.Since(from).Seconds())})
+		{"watches", watches}, {"clocks", clocks}, {"faults", faults}, {"nodes", nodes}, {"soak", soak}, {"scale", scale},
+	}
+	families = slices.DeleteFunc(families, func(f family) bool { return *only != "" && *only != f.name })
+	var failed []string
+	rows := []string{fmt.Sprintf("%-20s %7s %9s %8s", "family", "tried", "survived", "seconds")}
+	for _, a := range runAll(families) {
+		rows = append(rows, fmt.Sprintf("%-20s %7d %9d %8.1f", a.family, a.tried, a.tried-min(len(a.failed), a.tried), a.took.Seconds()))
 		failed = append(failed, a.failed...)
 	}
-	for _, r := range rows {
-		fmt.Printf("%-20s %7s %9s %8s\n", r[0], r[1], r[2], r[3])
-	}
+	fmt.Println(strings.Join(rows, "\n"))
 	fmt.Printf("all in %.0f s\n", time.Since(began).Seconds())
 	for _, f := range failed {
 		fmt.Println("did not survive:", columns.Clean(f))
@@ -96,6 +102,36 @@ func main() {
 	if len(failed) > 0 {
 		os.Exit(1)
 	}
+}
+
+// runAll runs the families, the soak beside all others. The family scale comes last and alone, because it measures
+// processor time.
+func runAll(families []family) []*attack {
+	var out []*attack
+	var beside sync.WaitGroup
+	var queue []func()
+	last := func() {}
+	for _, f := range families {
+		a := &attack{family: f.name}
+		out = append(out, a)
+		switch f.name {
+		case "soak":
+			beside.Go(func() { f.attack(a) })
+		case "scale":
+			last = func() { f.attack(a) }
+		default:
+			queue = append(queue, func() { f.attack(a) })
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(together)
+	for _, run := range queue {
+		group.Go(func() error { run(); return nil })
+	}
+	group.Wait()
+	last()
+	beside.Wait()
+	return out
 }
 
 // some returns the number of cases to try out of n: all cases or, with -short, a tenth of them.
@@ -153,6 +189,8 @@ type result struct {
 const (
 	longest = 20 * time.Second
 	mostRSS = 1500 << 20
+	// A process that has used less than this may not yet handle signals, so SIGINT may end it.
+	starting = 100 * time.Millisecond
 )
 
 // run runs the binary. If interrupt > 0, it sends SIGINT after that time.
@@ -196,6 +234,9 @@ func run(interrupt time.Duration, dir string, args ...string) (r result, err err
 		return r, err
 	}
 	r.status = cmd.ProcessState.ExitCode()
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signal() == syscall.SIGINT && cmd.ProcessState.UserTime() < starting {
+		r.status = 130 // as a shell reports it
+	}
 	return r, r.sane()
 }
 

@@ -8,12 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Four times the input may take mostGrowth times the processor time. Below leastCPU, start-up and noise dominate.
+// Four times the input may take mostGrowth times the processor time. Below leastCPU, start-up and noise dominate. A
+// slow command that takes enoughCPU is not measured on a larger input.
 const (
 	mostGrowth = 6
 	leastCPU   = 500 * time.Millisecond
+	enoughCPU  = time.Second
 	mostCPU    = 60 * time.Second
 )
 
@@ -26,34 +30,41 @@ var scaled = [][]string{
 	{"trace", "export", "FILE", "-o", "spans.db"}, {"view", "FILE", "--export", "view.html"},
 }
 
-// scale runs each command on captures of size n and 4n in each dimension and compares the processor time.
+// scale compares the processor time of each command on small and large captures, in each dimension.
 func scale(a *attack) error {
+	var queue errgroup.Group
+	queue.SetLimit(together)
 	for i, sh := range shapes {
 		if *short && i%4 != int(*seed)%4 || *dimension != "" && *dimension != sh.name {
 			continue
 		}
-		if err := a.scaleShape(sh); err != nil {
-			return err
-		}
+		queue.Go(func() error { return a.scaleOne(sh.name, sh.n, scaled, sh.write) })
 	}
-	return a.scaleRuns()
+	for _, of := range shapesOfRuns {
+		if *dimension != "" && *dimension != of.name {
+			continue
+		}
+		queue.Go(func() error { return a.scaleOne(of.name, of.n, scaledRuns, of.write) })
+	}
+	return queue.Wait()
 }
 
-func (a *attack) scaleShape(sh shape) error {
+// scaleOne compares commands in one dimension. write writes an input of a size.
+func (a *attack) scaleOne(name string, n int, commands [][]string, write func(dir string, n int) error) error {
 	dir, done, err := a.temp()
 	if err != nil {
 		return err
 	}
 	defer done()
-	small, large := filepath.Join(dir, "small"), filepath.Join(dir, "large")
-	if err := sh.write(small, sh.n); err != nil {
-		return err
+	var inputs [3]string
+	for i, n := range []int{max(n/4, 1), n, 4 * n} {
+		inputs[i] = filepath.Join(dir, []string{"smallest", "small", "large"}[i])
+		if err := write(inputs[i], n); err != nil {
+			return err
+		}
 	}
-	if err := sh.write(large, 4*sh.n); err != nil {
-		return err
-	}
-	for _, args := range scaled {
-		a.grows(dir, sh.name, with(args, small), with(args, large))
+	for _, args := range commands {
+		a.grows(dir, name, args, inputs)
 	}
 	return nil
 }
@@ -73,36 +84,40 @@ func (sh shape) write(dir string, n int) error {
 	return nil
 }
 
-// grows compares the processor time of a command on a small input and on one that is four times as large. It runs the
-// small input only if the large one takes longer than leastCPU.
-func (a *attack) grows(dir, what string, small, large []string) {
+// grows compares the processor time of a command on an input and on one that is four times as large. inputs are three
+// inputs, each four times as large as the one before. It compares the last two, but the first two if the command is
+// view and these suffice, since view takes as much time as all other commands together. It runs the smaller input only
+// if the larger one takes longer than leastCPU.
+func (a *attack) grows(dir, what string, args []string, inputs [3]string) {
 	a.try()
-	l, err := cpu(dir, large)
-	if *verbose {
-		fmt.Printf("%-30s %7.2f s  %s\n", what, l.Seconds(), strings.Join(large, " "))
+	small, large := inputs[1], inputs[2]
+	var s, l time.Duration
+	var err error
+	if args[0] == "view" {
+		if l, err = cpu(dir, with(args, small)); l >= enoughCPU {
+			small, large = inputs[0], small
+		}
 	}
-	if err != nil {
-		a.fail("%s: %s: %v", what, strings.Join(large, " "), err)
-		return
+	if err == nil && l < enoughCPU {
+		l, err = cpu(dir, with(args, large))
 	}
-	if l < leastCPU {
-		return
+	if err == nil && l >= leastCPU {
+		s, err = cpu(dir, with(args, small))
 	}
-	s, err := cpu(dir, small)
-	if err != nil {
-		a.fail("%s: %s: %v", what, strings.Join(small, " "), err)
-		return
-	}
-	if *verbose {
-		fmt.Printf("%-30s %7.2f s, %.1f times\n", "", s.Seconds(), l.Seconds()/s.Seconds())
-	}
-	if l > mostGrowth*s { // the machine may have been busy
-		if again, err := cpu(dir, large); err == nil {
+	if err == nil && s > 0 && l > mostGrowth*s { // the machine may have been busy
+		if again, err := cpu(dir, with(args, large)); err == nil {
 			l = min(l, again)
 		}
 	}
-	if l > mostGrowth*s {
-		a.fail("%s: %s takes %.2f s, and %.1f times as much on four times the input", what, strings.Join(small, " "), s.Seconds(), l.Seconds()/s.Seconds())
+	call := strings.Join(with(args, small), " ")
+	if *verbose {
+		fmt.Printf("%-30s %7.2f s %7.2f s  %s\n", what, s.Seconds(), l.Seconds(), call)
+	}
+	switch {
+	case err != nil:
+		a.fail("%s: %s, or on four times the input: %v", what, call, err)
+	case s > 0 && l > mostGrowth*s:
+		a.fail("%s: %s takes %.2f s, and %.1f times as much on four times the input", what, call, s.Seconds(), l.Seconds()/s.Seconds())
 	}
 }
 

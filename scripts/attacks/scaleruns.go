@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -14,31 +13,22 @@ var scaledRuns = [][]string{
 	{"compare", "last", "last", "--run-dir", "FILE"},
 }
 
-// scaleRuns measures the commands on many requests, on many events of one request, and on many runs.
-func (a *attack) scaleRuns() error {
-	for name, of := range map[string]struct{ n, runs, requests, events int }{
-		"requests": {1250, 0, 1, 0}, "events of a request": {25_000, 0, 0, 1}, "runs": {200, 1, 0, 0},
-	} {
-		if *dimension != "" && *dimension != name {
-			continue
-		}
-		dir, done, err := a.temp()
-		if err != nil {
+// shapeOfRuns is a dimension of runs. The factors are the numbers for a size of 1; 0: few.
+type shapeOfRuns struct {
+	name                      string
+	n, runs, requests, events int
+}
+
+// shapesOfRuns are many requests, many events of one request, and many runs.
+var shapesOfRuns = []shapeOfRuns{
+	{"requests", 1250, 0, 1, 0}, {"events of a request", 25_000, 0, 0, 1}, {"runs", 200, 1, 0, 0},
+}
+
+func (of shapeOfRuns) write(dir string, n int) error {
+	for range max(1, n*of.runs) {
+		if err := writeRun(dir, max(3, n*of.requests), max(8, n*of.events)); err != nil {
 			return err
 		}
-		var inputs [2]string
-		for i, n := range []int{of.n, 4 * of.n} {
-			inputs[i] = filepath.Join(dir, fmt.Sprint("runs", n))
-			for range max(1, n*of.runs) {
-				if err := writeRun(inputs[i], max(3, n*of.requests), max(8, n*of.events)); err != nil {
-					return err
-				}
-			}
-		}
-		for _, args := range scaledRuns {
-			a.grows(dir, name, with(args, inputs[0]), with(args, inputs[1]))
-		}
-		done()
 	}
 	return nil
 }

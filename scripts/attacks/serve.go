@@ -369,8 +369,13 @@ const (
 	mostStay = 700 << 20
 )
 
+// flooding is held during floods: the limits on their time and memory are for one server.
+var flooding sync.Mutex
+
 // floods sends many large bodies at the same time.
 func floods(a *attack, target, behind *server) {
+	flooding.Lock()
+	defer flooding.Unlock()
 	n := 30
 	if *short {
 		n = 6

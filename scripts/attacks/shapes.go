@@ -133,7 +133,7 @@ var shapes = []shape{
 	{"names", 5000, two, func(s *sketch, n int) {
 		s.plain()
 		for i := range n {
-			s.kernel(fmt.Sprintf("void cutlass::Kernel2<cutlass_%d_gemm_%dx%d>", i, i%7, i%13), 7, spread(i, n), 1, "")
+			s.kernel(fmt.Sprintf("void cutlass::Kernel2<cutlass_%d_gemm_%dx%d>", i+i%2*s.rank*n, i%7, i%13), 7, spread(i, n), 1, "")
 			s.op(fmt.Sprintf("model.layers.%d.mlp", i), spread(i, n), 1, "")
 		}
 	}},

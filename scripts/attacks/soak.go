@@ -7,37 +7,13 @@ import (
 	"time"
 )
 
-// soaking is the soak that runs beside the other attacks.
-type soaking struct {
-	a     attack
-	ended chan error
-}
-
-// startSoak starts the soak unless only another family was requested.
-func startSoak() *soaking {
-	s := &soaking{a: attack{family: "soak"}, ended: make(chan error, 1)}
+// soak runs a server, a watch and the page of the watch for five minutes (with -short 15 seconds), while the other
+// attacks run. Their memory must not grow.
+func soak(a *attack) error {
 	length := 5 * time.Minute
 	if *short {
 		length = 15 * time.Second
 	}
-	if *only == "" || *only == "soak" {
-		go func() { s.ended <- soak(&s.a, length) }()
-	} else {
-		s.ended <- nil
-	}
-	return s
-}
-
-// wait returns the result of the soak as that of a family.
-func (s *soaking) wait(a *attack) error {
-	err := <-s.ended
-	a.tried, a.failed = s.a.tried, s.a.failed
-	return err
-}
-
-// soak runs a server, a watch and the page of the watch for five minutes (with -short 15 seconds), while the other
-// attacks run. Their memory must not grow.
-func soak(a *attack, length time.Duration) error {
 	dir, done, err := a.temp()
 	if err != nil {
 		return err

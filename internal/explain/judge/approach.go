@@ -12,6 +12,7 @@ import (
 // approach is the activity of a rank, by kernel key, from leaving one collective to arriving at the next.
 type approach struct {
 	keys  []approachKey
+	later map[int32]int // index in keys of those after the first fewKeys
 	total int64
 	// earliest holds, for each op of the walk, the earliest time at which the launch of this op or of any later op
 	// returned.
@@ -33,7 +34,7 @@ func (k *approachKey) idle() int64 { return k.host + k.queue + k.starved + k.unt
 // walk sums up the ops of a rank between the collectives from and to, including the idle time before to. If from is
 // negative, it begins with the first op of the trace.
 func (a *approach) walk(r *match.Rank, from, to int32) {
-	a.keys, a.total = a.keys[:0], 0
+	a.keys, a.later, a.total = a.keys[:0], nil, 0
 	start := int32(0)
 	cursor := int64(0)
 	if from >= 0 {
@@ -95,15 +96,28 @@ func (a *approach) launches(r *match.Rank, start, to int32) {
 	}
 }
 
+// fewKeys is the number of keys up to which a search in a list is faster than a map.
+const fewKeys = 32
+
+// at returns the sums of an op's key.
 func (a *approach) at(o *prep.Op) *approachKey {
-	key := o.Key
-	for i := range a.keys {
-		if a.keys[i].key == key {
+	for i := range a.keys[:min(len(a.keys), fewKeys)] {
+		if a.keys[i].key == o.Key {
 			return &a.keys[i]
 		}
 	}
-	a.keys = append(a.keys, approachKey{key: key, name: o.Name})
-	return &a.keys[len(a.keys)-1]
+	n := len(a.keys)
+	if i, ok := a.later[o.Key]; ok {
+		return &a.keys[i]
+	}
+	a.keys = append(a.keys, approachKey{key: o.Key, name: o.Name})
+	if n >= fewKeys {
+		if a.later == nil {
+			a.later = map[int32]int{}
+		}
+		a.later[o.Key] = n
+	}
+	return &a.keys[n]
 }
 
 // against adds to l the excess of a, the approach of the late rank, over b.
@@ -140,17 +154,25 @@ func (a *approach) against(b *approach, l *lateness) {
 		}
 	}
 	// A kernel with the same name but another grid is the same op on more or less input, or in another configuration.
+	byName := func(x, y approachKey) int { return cmp.Compare(x.name, y.name) }
+	slices.SortStableFunc(left, byName)
+	slices.SortStableFunc(right, byName)
+	j := 0
 	for _, x := range left {
-		for j := range right {
+		for ; j < len(right) && right[j].name <= x.name; j++ {
 			y := &right[j]
-			n := min(x.count, y.count)
-			if y.name != x.name || n == 0 {
+			if y.name != x.name {
 				continue
 			}
-			px, rx := x.part(n)
-			py, ry := y.part(n)
-			l.same(px, py, !l.configured[x.name])
-			x, *y = rx, ry
+			if n := min(x.count, y.count); n > 0 {
+				px, rx := x.part(n)
+				py, ry := y.part(n)
+				l.same(px, py, !l.configured[x.name])
+				x, *y = rx, ry
+			}
+			if y.count > 0 { // the next x may have the same name
+				break
+			}
 		}
 		l.more(x, 1)
 	}

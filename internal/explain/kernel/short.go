@@ -32,7 +32,10 @@ func Short(name string) string {
 // library.
 func Normalize(name string) string {
 	d := parseDecl(name)
-	s := address.ReplaceAllString(shortName(d.name, 32, 0), "")
+	s := shortName(d.name, 32, 0)
+	if strings.Contains(s, "0x") {
+		s = address.ReplaceAllString(s, "")
+	}
 	if strings.HasPrefix(s, "triton_") {
 		return inductorTail.ReplaceAllString(s, "")
 	}
@@ -42,7 +45,7 @@ func Normalize(name string) string {
 // Generated reports whether a compiler such as Triton or Inductor generated the kernel with this name. Such a compiler
 // chooses how many outputs each block computes.
 func Generated(name string) bool {
-	return tritonName.MatchString(name) || !strings.ContainsAny(name, "<(: ") && specialised.MatchString(name)
+	return strings.Contains(name, "triton") && tritonName.MatchString(name) || !strings.ContainsAny(name, "<(: ") && specialised.MatchString(name)
 }
 
 var (

@@ -12,7 +12,7 @@ import (
 
 // Counterparts finds the counterparts of an op on other ranks. A counterpart is in the same step and layer, and at the
 // same position in the order of ops on a stream. Each request compares whole steps, so Counterparts is meant for a few
-// ops.
+// ops. It keeps the counterparts of steps that differ, up to a limit.
 type Counterparts struct {
 	a      *Aligned
 	domain []*Domain // domain of each rank
@@ -23,6 +23,8 @@ type Counterparts struct {
 	streams map[rankStep][][]int32 // ops of each stream of a step, the stream with the most ops first
 	sums    map[rankStep][]uint64  // checksums of these streams
 	seed    maphash.Seed
+	known   map[segment][]pairOf // counterparts in segments that differ
+	kept    int                  // their number
 }
 
 type rankStep struct{ rank, step int }
@@ -58,7 +60,7 @@ const (
 // about.
 func (a *Aligned) Counterparts() *Counterparts {
 	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks)), streams: map[rankStep][][]int32{},
-		sums: map[rankStep][]uint64{}, seed: maphash.MakeSeed()}
+		sums: map[rankStep][]uint64{}, seed: maphash.MakeSeed(), known: map[segment][]pairOf{}}
 	for _, d := range a.Domains {
 		for i, r := range d.Ranks {
 			at := slices.Index(a.Ranks, r)
@@ -303,6 +305,52 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 	if n*m > mostCompared {
 		return -1, false, TooMany
 	}
+	if m > 0 {
+		p := x.c.pairs(segment{&x.mine[from], &x.theirs[first], n, m}, func() []pairOf { return x.pairs(from, n, first, m) })[at-from]
+		if p.op >= 0 {
+			return p.op, p.other, ""
+		}
+	}
+	return -1, false, NoSuch
+}
+
+// segment identifies n ops of a stream on one rank and m ops on another by the first of each.
+type segment struct {
+	mine, theirs *int32
+	n, m         int
+}
+
+// pairOf is the counterpart of an op.
+type pairOf struct {
+	op    int32 // -1: none
+	other bool
+}
+
+// mostPairs is the maximum number of counterparts that are kept.
+const mostPairs = 8_000_000
+
+// pairs returns the counterparts of the ops of a segment. It calls find if they are not known from an earlier request,
+// since the time of find grows with the square of the length.
+func (c *Counterparts) pairs(s segment, find func() []pairOf) []pairOf {
+	c.mu.Lock()
+	known, ok := c.known[s]
+	c.mu.Unlock()
+	if ok {
+		return known
+	}
+	known = find()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept += s.n; c.kept > mostPairs {
+		clear(c.known)
+		c.kept = s.n
+	}
+	c.known[s] = known
+	return known
+}
+
+// pairs returns the counterparts of n ops of mine among m ops of theirs.
+func (x *aligner) pairs(from, n, first, m int) []pairOf {
 	// rest[i][j] is the largest total similarity of the ops of mine from i on and the ops of theirs from j on.
 	w := m + 1
 	rest := make([]uint16, (n+1)*w)
@@ -315,6 +363,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 			rest[i*w+j] = best
 		}
 	}
+	out := make([]pairOf, n)
 	left, right := 0, 0 // the ops after the previous pair
 	for i, j := 0, 0; i <= n && j <= m; {
 		paired := i < n && j < m
@@ -322,29 +371,27 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 			v := x.worth(from+i, first+j)
 			paired = v > 0 && rest[i*w+j] == rest[(i+1)*w+j+1]+v
 		}
-		if paired && from+i == at {
-			return x.theirs[first+j], false, ""
-		}
 		if paired || i == n && j == m {
-			if k := at - from; k >= left && k < i { // the op is in the gap before this pair
+			for k := left; k < i; k++ { // the ops in the gap before this pair
+				out[k].op = -1
 				if i-left == j-right {
-					if to := x.theirs[first+right+k-left]; x.alike(x.mine[at], to) {
-						return to, true, ""
+					if to := x.theirs[first+right+k-left]; x.alike(x.mine[from+k], to) {
+						out[k] = pairOf{to, true}
 					}
 				}
-				return -1, false, NoSuch
+			}
+			if paired {
+				out[i].op = x.theirs[first+j]
 			}
 			i, j = i+1, j+1
 			left, right = i, j
-			continue
-		}
-		if j == m || i < n && rest[(i+1)*w+j] == rest[i*w+j] {
+		} else if j == m || i < n && rest[(i+1)*w+j] == rest[i*w+j] {
 			i++
 		} else {
 			j++
 		}
 	}
-	return -1, false, NoSuch
+	return out
 }
 
 // alike reports whether two different kernels may do the same work.

@@ -151,12 +151,16 @@ func (d *Domain) sequences() (list []sequence, of [][]int32) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b sequence) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.op, b.op)) })
+	order := func(a, b sequence) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.op, b.op)) }
+	slices.SortFunc(list, order)
 	list = slices.Compact(list)
 	for _, r := range d.Ranks {
 		ids := make([]int32, len(r.Colls))
 		for i := range ids {
-			ids[i] = int32(slices.Index(list, name(r, &r.Colls[i])))
+			ids[i] = -1
+			if n, ok := slices.BinarySearchFunc(list, name(r, &r.Colls[i]), order); ok {
+				ids[i] = int32(n)
+			}
 		}
 		of = append(of, ids)
 	}

@@ -152,10 +152,10 @@ func (h *Sample) kernelsOf(r *match.Rank, in func(step int) bool) *rankKernels {
 // alike returns, for each side, the share of GPU time in kernels that the other side also runs or replaces by
 // equivalent kernels. It covers steps of the buckets that both sides have, without communication. often applies to
 // kernels that run several times a step. It is the factor by which nearly all of them run more often in B than in A;
-// below 1, they run less often. It is 1 if there is no such factor.
-func alike(a, b *Sample) (ofA, ofB, often float64) {
+// below 1, they run less often. It is 1 if there is no such factor. was is the result of renamed.
+func alike(a, b *Sample, was map[kernelKey]kernelKey) (ofA, ofB, often float64) {
 	known := map[kernelKey]bool{}
-	for k, before := range renamed(a, b) {
+	for k, before := range was {
 		known[k], known[before] = true, true
 	}
 	type name struct {

@@ -16,10 +16,11 @@ import (
 // even if the workloads differ.
 func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Comparison {
 	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limits.Any(), OfRanks: ranks}
-	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
+	was := renamed(a, b)
+	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b, was), moduleDiffs(a, b)
 	c.Throughput = throughputs(a, b, ranks)
 	incomplete(c, a, b, ranks)
-	unlike(c, a, b, ranks, force)
+	unlike(c, a, b, was, ranks, force)
 	for _, l := range limits.Named() {
 		c.Limits = append(c.Limits, l.String())
 	}
@@ -58,7 +59,7 @@ const (
 )
 
 // unlike lists the differences between the workloads of the captures, and decides whether they rule out a verdict.
-func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
+func unlike(c *result.Comparison, a, b *Sample, was map[kernelKey]kernelKey, ranks, force bool) {
 	add := func(f fact.Fact) { c.Unlike = append(c.Unlike, f) }
 	lossy := c.Judged >= result.JudgedSteps && max(a.lost, b.lost) > muchLost // missing steps and kernels may be lost ones
 	if !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
@@ -71,7 +72,7 @@ func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 		return
 	}
 	if !ranks && !lossy {
-		ofA, ofB, often := alike(a, b)
+		ofA, ofB, often := alike(a, b, was)
 		switch {
 		case max(ofA, ofB) < leastLike:
 			add(fact.Of("compare_other_kernels", "a", 1-ofA, "b", 1-ofB))
@@ -134,9 +135,8 @@ func stepDiffs(a, b *Sample) (out []result.StepDiff) {
 }
 
 // kernelDiffs compares kernels. It leaves out kernels in steps of a kind that only one side has, since the comparison
-// of steps already shows this difference.
-func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
-	was := renamed(a, b)
+// of steps already shows this difference. was is the result of renamed.
+func kernelDiffs(a, b *Sample, was map[kernelKey]kernelKey) (out []result.KernelDiff) {
 	replaced := map[kernelKey]bool{}
 	for _, k := range was {
 		replaced[k] = true
