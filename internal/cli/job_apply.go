@@ -434,16 +434,17 @@ func (c *jobConductCmd) Run(ctx context.Context, e *env) error {
 
 // jobPrepareCmd, jobPackCmd and jobAttendCmd run on the nodes of a job.
 type jobPrepareCmd struct {
-	Dir       string `arg:""`
-	Token     string `arg:""`
-	Interface string `name:"interface"`
-	Engine    string `name:"engine"`
-	Port      []int  `name:"port"`
+	Dir       string   `arg:""`
+	Token     string   `arg:""`
+	Interface string   `name:"interface"`
+	Engine    string   `name:"engine"`
+	Make      []string `name:"make"`
+	Port      []int    `name:"port"`
 }
 
 // Run prints the properties of the node.
 func (c *jobPrepareCmd) Run(e *env) error {
-	h, err := job.Prepare(c.Dir, c.Token, c.Interface, c.Engine, c.Port)
+	h, err := job.Prepare(c.Dir, c.Token, c.Interface, c.Engine, c.Port, c.Make...)
 	if err != nil {
 		return err
 	}

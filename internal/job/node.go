@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/job/spec"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -43,12 +44,13 @@ type Here struct {
 	Busy   []int  `json:"busy"`   // ports that workers need but other programs are using
 }
 
-// Prepare makes the job's directories on this node and reports the state of the node. The parameter token is the
+// Prepare makes the job's directories on this node and reports the state of the node. The parameter makes has further
+// directories, relative to dir. The parameter token is the
 // content of the marker. The parameter iface is the network interface whose address is reported; for "", see address.
 // If the node does not share the directory, Prepare writes the text engine to sglang_config.yaml in the node's own
 // directory.
-func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
-	for _, d := range []string{"profiles", "runs"} {
+func Prepare(dir, token, iface, engine string, ports []int, makes ...string) (*Here, error) {
+	for _, d := range append([]string{"profiles", "runs"}, makes...) {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return nil, err
 		}
@@ -216,6 +218,11 @@ func (r *Run) prepare(ctx context.Context) error {
 		args := []string{r.plan.Program, "job", "prepare", r.dir, r.token, "--interface=" + r.Interface}
 		if !r.plan.Job.Recorded() {
 			args = append(args, "--engine="+Engine(r.plan.Job)) // dynamo's workers read this file
+		}
+		if today(r.plan.Job) && r.plan.Job.Profiling.Type == spec.Nsys { // nsys makes no directories
+			for _, role := range r.plan.Job.Roles() {
+				args = append(args, "--make="+r.plan.profiles("", role))
+			}
 		}
 		for _, port := range r.plan.leads(func(n int) bool { return r.c.Nodes()[n].Name == r.c.Nodes()[i].Name }) {
 			args = append(args, fmt.Sprintf("--port=%d", port))

@@ -54,6 +54,7 @@ func New(p *Plan, c Carrier, id, dir, on string) (*Run, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
+	p.Key = rand.Text()
 	r := &Run{plan: p, c: c, dir: dir, token: rand.Text(), broken: make(chan *Failure, 1), Log: func(string) {}}
 	now := time.Now()
 	r.state = State{Job: id, Name: p.Job.Name, On: on, Stage: Starting, Since: now, Began: now, Dir: dir, Host: host, PID: os.Getpid(), Nodes: c.Nodes()}
@@ -128,17 +129,16 @@ func (r *Run) work(ctx context.Context) *Failure {
 		r.Log("The workers are started. Nothing is recorded. The job runs until a worker ends or until: stepscope job cancel " + r.state.Job)
 		return r.wait(ctx, nil, "")
 	}
-	ready := make(chan int, len(r.plan.Phases))
-	for i := range r.plan.Phases {
-		if f := r.load(i, func() { ready <- i }); f != nil {
+	var warm sync.WaitGroup
+	for _, l := range r.plan.Loads() {
+		warm.Add(1)
+		if f := r.load(&l, warm.Done); f != nil {
 			return f
 		}
 	}
 	all := make(chan struct{})
 	go func() {
-		for range r.plan.Phases {
-			<-ready
-		}
+		warm.Wait()
 		close(all)
 	}()
 	if f := r.wait(ctx, all, "ready"); f != nil {
@@ -171,7 +171,7 @@ func (r *Run) work(ctx context.Context) *Failure {
 	return nil
 }
 
-// serve starts the workers.
+// serve starts the workers, and the router if there is one.
 func (r *Run) serve(ctx context.Context) *Failure {
 	for i := range r.plan.Workers {
 		w := &r.plan.Workers[i]
@@ -191,6 +191,17 @@ func (r *Run) serve(ctx context.Context) *Failure {
 			go r.watch(p, ByWorker)
 		}
 	}
+	if r.plan.Router == 0 {
+		return nil
+	}
+	t := &Task{Name: routerName, Command: r.plan.Route(int(r.Ready.Seconds()), r.addr)}
+	p, err := start(r.c, t, filepath.Join(r.dir, r.nodeName(0)+"_"+routerName+".out"), nil)
+	if err != nil {
+		return r.because(ctx, ByWorker, "%s: %v", t.Name, err)
+	}
+	r.Log(fmt.Sprintf("%s starts on %s: it stands in for srtctl's frontend", routerName, r.nodeName(0)))
+	r.workers = append(r.workers, p)
+	go r.watch(p, ByWorker)
 	return nil
 }
 
@@ -212,11 +223,9 @@ func (r *Run) addr(node int) string {
 	return r.here[node].Addr
 }
 
-// load starts the load of a phase. It calls ready when the load has warmed up the server.
-func (r *Run) load(i int, ready func()) *Failure {
-	ph := &r.plan.Phases[i]
-	w := &r.plan.Workers[ph.Worker]
-	t := &Task{Name: ph.task(), Node: w.Nodes[0], Stdin: true, Command: r.plan.Load(ph, r.dir, int(r.Ready.Seconds()))}
+// load starts a load. It calls ready when the load has warmed up the server.
+func (r *Run) load(l *Load, ready func()) *Failure {
+	t := &Task{Name: l.task(), Node: l.node, Stdin: true, Command: r.plan.Load(l, r.dir, int(r.Ready.Seconds()))}
 	p, err := start(r.c, t, filepath.Join(r.dir, t.Name+".out"), &readyWatch{tell: sync.OnceFunc(ready)})
 	if err != nil {
 		return fail(ByLoad, "%s: %v", t.Name, err)
@@ -343,11 +352,22 @@ func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
 	}
 	// The load failed because it waited for a worker that never became ready.
 	for _, w := range r.workers {
-		if w.Node == p.Node {
+		if r.awaited(w, p, f.What) {
 			return &Failure{Cause: ByWorker, What: fmt.Sprintf("%s on %s is not ready after %v", w.Name, r.nodeName(w.Node), r.Ready), Lines: ending(r.output(w))}
 		}
 	}
 	return f
+}
+
+// awaited reports whether a load that failed for a reason waited for a node of a worker. Behind a router, the reason has
+// the URLs of the workers.
+func (r *Run) awaited(w, load *Proc, reason string) bool {
+	if r.plan.Router == 0 {
+		return w.Node == load.Node
+	}
+	return slices.ContainsFunc(r.plan.Workers, func(k Worker) bool {
+		return k.task(0) == w.Name && strings.Contains(reason, k.url(r.addr))
+	})
 }
 
 // stopAll stops the loads that are still running, and then the workers.

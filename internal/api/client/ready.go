@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -42,6 +44,43 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 				return fmt.Errorf("the server is not ready after %v: %w", limit, last)
 			}
 			return context.Cause(ctx)
+		}
+	}
+}
+
+// ReadyWorkers polls a router once a second until it has at least n healthy workers.
+func (s *Server) ReadyWorkers(ctx context.Context, n int, limit time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		var list struct {
+			Workers []struct {
+				URL     string
+				Healthy bool `json:"is_healthy"`
+			}
+		}
+		err := s.Get(limited, "/workers", &list)
+		healthy, left := 0, []string{}
+		for _, w := range list.Workers {
+			if w.Healthy {
+				healthy++
+			} else {
+				left = append(left, w.URL)
+			}
+		}
+		if err == nil && healthy >= n {
+			return nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-limited.Done():
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case len(list.Workers) == 0 && err != nil:
+				return fmt.Errorf("%s: its workers are unknown: %w", s.URL, err)
+			}
+			return fmt.Errorf("%s: %d of %d workers are ready; not ready: %s", s.URL, healthy, n, cmp.Or(strings.Join(left, ", "), "none that it knows"))
 		}
 	}
 }
