@@ -8,9 +8,8 @@ import (
 )
 
 const pdTree = `JOB.json
-analysis_all-decode-A.html
-analysis_all-decode-B.html
-analysis_all-prefill-A.html
+analysis_all-decode-*.*-6100.html
+analysis_all-prefill-*.*-6100.html
 analysis_all.html
 analysis_all.txt
 analysis_decode_w0.html
