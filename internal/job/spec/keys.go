@@ -68,7 +68,7 @@ var jobKeys = []key[Job]{
 		{name: "agg_workers", about: "Aggregated workers; 1 when profiling.", most: memory.MostRanks, at: func(j *Job) any { return &j.Resources.AggWorkers }},
 		gpusOf(Prefill), gpusOf(Decode), gpusOf(Aggregated),
 		{name: "spread_workers", only: today, about: "One worker per node, even if more would fit.", at: func(j *Job) any { return &j.Today.Spread }},
-		aFlag("het_jobs", "A heterogeneous Slurm job: group 0 for prefill, group 1 for decode.", ignored),
+		leaf("het_jobs", "A heterogeneous Slurm job: group 0 for prefill, group 1 for decode.", ignored, func(j *Job) any { return &j.Today.Layout.HetJobs }),
 	}},
 	{name: "slurm", about: "Options for the scheduler; the cluster file has defaults.", keys: []key[Job]{
 		{name: "account", about: "Account.", at: func(j *Job) any { return &j.Slurm.Account }},
@@ -118,7 +118,7 @@ var jobKeys = []key[Job]{
 	{name: "sbatch_directives", class: passed, only: today, about: "sbatch directives, without dashes; an empty text is a directive without a value.", at: func(j *Job) any { return func(s []Setting) { j.Today.Sbatch = s } }},
 	{name: "setup_script", only: today, about: "Script in /configs that prepares the container.", at: func(j *Job) any { return &j.Today.Setup }},
 	frontendToday(), dynamoToday(),
-	section("infra", "NATS and etcd.", ignored, aFlag("etcd_nats_dedicated_node", "One more node for NATS and etcd.", ignored), aNumber("nats_max_payload_mb", "Largest message of NATS.", ignored)),
+	section("infra", "NATS and etcd.", ignored, leaf("etcd_nats_dedicated_node", "One more node for NATS and etcd.", ignored, func(j *Job) any { return &j.Today.Layout.InfraNode }), aNumber("nats_max_payload_mb", "Largest message of NATS.", ignored)),
 	section("output", "Directory of the logs.", ignored, aText("log_dir", "Directory of the logs.", ignored)),
 	identityToday(), reportingToday(), observabilityToday(), telemetryToday(),
 	{name: "sweep", about: "Parameters and their values: one job per combination, with {parameter} replaced.", at: func(j *Job) any { return &j.Sweep }},
