@@ -339,12 +339,13 @@ func (p *Plan) nsys(output string) []string {
 // "ready". When the command receives a line on stdin, it sends the load and captures the windows.
 func (p *Plan) Load(l *Load, logs string, ready int) Command {
 	ph := &l.phases[len(l.phases)-1] // not prefill, if there are decode workers
+	after, steps := opens(p.Job, ph)
 	c := Command{Args: []string{
 		p.Program, "bench", "serving", "--backend", api(p.Job), "--host", "127.0.0.1", "--port", strconv.Itoa(l.port), "--ready-check-timeout-sec", strconv.Itoa(ready),
 		"--dataset-name", "random", "--max-concurrency", strconv.Itoa(ph.Concurrency), "--num-prompts", strconv.Itoa(l.prompts()),
 		"--random-input-len", strconv.Itoa(ph.ISL), "--random-output-len", strconv.Itoa(ph.OSL), "--random-range-ratio", rangeRatio(p.Job),
 		"--warmup-requests", strconv.Itoa(warmups(p.Job, ph)), "--start-on-input",
-		"--profile", "--profile-after-steps", strconv.Itoa(after(p.Job, ph)), "--profile-num-steps", strconv.Itoa(ph.StopStep - ph.StartStep),
+		"--profile", "--profile-after-steps", strconv.Itoa(after), "--profile-num-steps", strconv.Itoa(steps),
 	}}
 	if p.Router > 0 {
 		c = p.routed(c, l)
@@ -354,6 +355,9 @@ func (p *Plan) Load(l *Load, logs string, ready int) Command {
 	}
 	if p.Job.Profiling.Type == spec.Nsys {
 		c.Args = append(c.Args, "--profile-activities", "CUDA_PROFILER")
+		if p.Job.Backend.Type == spec.VLLM { // it has no directory for traces, and bench serving would look for one
+			c.Args = append(c.Args, "--profile-output-dir", p.profiles(logs, ph.Role))
+		}
 	} else {
 		c.Args = append(c.Args, "--profile-output-dir", p.outputDir(logs, ph.Role))
 	}

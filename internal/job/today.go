@@ -245,7 +245,11 @@ func NotRun(j *spec.Job) (parts []string) {
 		return parts
 	}
 	if !j.Recorded() && len(j.Cannot) == 0 {
-		parts = append(parts, "a benchmark without profiling (add profiling: {type: torch, aggregated: {start_step: 40, stop_step: 60}})")
+		phases := "aggregated: {start_step: 40, stop_step: 60}"
+		if j.Disaggregated() {
+			phases = "prefill: {start_step: 5, stop_step: 15}, decode: {start_step: 40, stop_step: 60}"
+		}
+		parts = append(parts, "a benchmark without profiling (add profiling: {type: torch, "+phases+"})")
 	}
 	return parts
 }
@@ -259,12 +263,13 @@ func shortest(j *spec.Job, ph *spec.Phase) int {
 	return max(1, int(float64(ph.OSL)*ratio))
 }
 
-// after returns the step of the load after which the window is opened. Under nsys, vLLM itself waits for the step.
-func after(j *spec.Job, ph *Phase) int {
+// opens returns the step of the load after which the window is opened, and the number of steps until it is closed.
+// Under nsys, vLLM itself waits for the first step to record.
+func opens(j *spec.Job, ph *Phase) (after, steps int) {
 	if today(j) && j.Backend.Type == spec.VLLM && j.Profiling.Type == spec.Nsys {
-		return 0
+		return 0, ph.StopStep
 	}
-	return ph.StartStep
+	return ph.StartStep, ph.StopStep - ph.StartStep
 }
 
 // api returns the API of the servers, as the load names it.
