@@ -39,7 +39,7 @@ func (r *Run) finish(ctx context.Context) {
 		}
 		r.analyze(ctx, ph, from)
 	}
-	if r.plan.Router > 0 && r.loading && r.plan.Job.Profiling.Type == spec.Torch {
+	if r.loading && r.plan.joint() {
 		r.together(ctx)
 	}
 	if r.RunDir != "" && (r.Token == "" || Shared(r.dir, r.Token)) {
@@ -144,10 +144,10 @@ func (r *Run) settle(ph *Phase, dir string) error {
 	return nil
 }
 
-// together explains the windows of all workers that took one load.
+// together explains the windows of prefill and decode workers in one report.
 func (r *Run) together(ctx context.Context) {
 	run := r.run("all")
-	if run == "" || ctx.Err() != nil {
+	if run == "" || ctx.Err() != nil || r.apart() {
 		return
 	}
 	base := filepath.Join(r.dir, "analysis_all")

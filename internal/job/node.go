@@ -238,7 +238,11 @@ func (r *Run) prepare(ctx context.Context) error {
 			return fmt.Errorf("%s has %d MB free in %s; traces need at least %d MB", r.c.Nodes()[i].Name, free>>20, r.dir, int64(leastFree)>>20)
 		}
 		if busy := r.here[i].Busy; len(busy) > 0 { // the other program would receive the load until the worker fails
-			return fmt.Errorf("port %d of %s is in use by another program: give the worker another port in sglang_config, or ask for whole nodes", busy[0], r.c.Nodes()[i].Name)
+			advice := "give the worker another port in sglang_config, or ask for whole nodes"
+			if busy[0] == r.plan.Router {
+				advice = "the router needs it; ask for whole nodes"
+			}
+			return fmt.Errorf("port %d of %s is in use by another program: %s", busy[0], r.c.Nodes()[i].Name, advice)
 		}
 		return nil
 	})

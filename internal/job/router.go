@@ -2,8 +2,11 @@ package job
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,6 +123,11 @@ func (p *Plan) Route(ready int, addr func(node int) string) Command {
 	return c
 }
 
+// joint reports whether one report explains the windows of all workers: those of prefill and of decode together.
+func (p *Plan) joint() bool {
+	return p.Router > 0 && len(p.Phases) > 0 && p.Job.Disaggregated() && p.Job.Profiling.Type == spec.Torch
+}
+
 // url returns the URL of a worker.
 func (w *Worker) url(addr func(node int) string) string {
 	return fmt.Sprintf("http://%s:%d", addr(w.Nodes[0]), w.Port)
@@ -153,4 +161,36 @@ func (p *Plan) traces(logs string, ph *Phase) string {
 		return path.Join(of, fmt.Sprintf("w%d", p.Workers[ph.Worker].Index))
 	}
 	return of
+}
+
+// route starts the router, if the job has one.
+func (r *Run) route(ctx context.Context) *Failure {
+	if r.plan.Router == 0 {
+		return nil
+	}
+	t := &Task{Name: routerName, Command: r.plan.Route(int(r.Ready.Seconds()), r.addr)}
+	p, err := start(r.c, t, filepath.Join(r.dir, r.nodeName(0)+"_"+routerName+".out"), nil)
+	if err != nil {
+		return r.because(ctx, ByWorker, "%s: %v", t.Name, err)
+	}
+	r.Log(fmt.Sprintf("%s starts on %s: it stands in for srtctl's frontend", routerName, r.nodeName(0)))
+	r.workers = append(r.workers, p)
+	go r.watch(p, ByWorker)
+	return nil
+}
+
+// awaited reports whether a load that failed for a reason waited for a node of a worker. Behind a router, the reason has
+// the URLs of the workers.
+func (r *Run) awaited(w, load *Proc, reason string) bool {
+	if r.plan.Router == 0 {
+		return w.Node == load.Node
+	}
+	return slices.ContainsFunc(r.plan.Workers, func(k Worker) bool {
+		return k.task(0) == w.Name && strings.Contains(reason, k.url(r.addr))
+	})
+}
+
+// apart reports whether a load cannot read the traces of workers on other nodes. Embedded servers send their traces.
+func (r *Run) apart() bool {
+	return r.plan.Router > 0 && r.plan.Job.Backend.Type != spec.StepScope && slices.ContainsFunc(r.here, func(h Here) bool { return !h.Shared })
 }

@@ -107,6 +107,9 @@ exec PROGRAM serve "$@"`
 		if e.status != 0 || e.steps(t, "agg_w0") != 20 || e.steps(t, "agg_w1") != 20 || len(e.state.Runs) != 1 {
 			t.Errorf("status %d\n%s", e.status, e.out)
 		}
+		if pages, _ := filepath.Glob(filepath.Join(e.dir, "analysis_all*")); len(pages) > 0 {
+			t.Errorf("no pair, but a report of pairs: %q", pages)
+		}
 	})
 	for _, c := range []struct{ name, change, says string }{
 		{"a worker fails", "*'mode decode'*) echo no such backend; exit 3 ;;", "decode_w0 on"},

@@ -191,18 +191,7 @@ func (r *Run) serve(ctx context.Context) *Failure {
 			go r.watch(p, ByWorker)
 		}
 	}
-	if r.plan.Router == 0 {
-		return nil
-	}
-	t := &Task{Name: routerName, Command: r.plan.Route(int(r.Ready.Seconds()), r.addr)}
-	p, err := start(r.c, t, filepath.Join(r.dir, r.nodeName(0)+"_"+routerName+".out"), nil)
-	if err != nil {
-		return r.because(ctx, ByWorker, "%s: %v", t.Name, err)
-	}
-	r.Log(fmt.Sprintf("%s starts on %s: it stands in for srtctl's frontend", routerName, r.nodeName(0)))
-	r.workers = append(r.workers, p)
-	go r.watch(p, ByWorker)
-	return nil
+	return r.route(ctx)
 }
 
 // nodeName returns a node's name for file names. On one machine, all nodes have the same name, so nodeName adds the
@@ -359,17 +348,6 @@ func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
 	return f
 }
 
-// awaited reports whether a load that failed for a reason waited for a node of a worker. Behind a router, the reason has
-// the URLs of the workers.
-func (r *Run) awaited(w, load *Proc, reason string) bool {
-	if r.plan.Router == 0 {
-		return w.Node == load.Node
-	}
-	return slices.ContainsFunc(r.plan.Workers, func(k Worker) bool {
-		return k.task(0) == w.Name && strings.Contains(reason, k.url(r.addr))
-	})
-}
-
 // stopAll stops the loads that are still running, and then the workers.
 func (r *Run) stopAll(ctx context.Context) {
 	for _, p := range stop(ctx, r.c, r.loads, loadGrace) {
@@ -389,7 +367,11 @@ func (r *Run) stopAll(ctx context.Context) {
 	}
 	for _, p := range r.loads {
 		if p.cmd.ProcessState != nil && p.cmd.ProcessState.ExitCode() == 3 {
-			r.lack("%s is incomplete: %s; see %s.out", p.Name, lastLine(r.output(p)), p.Name)
+			why := lastLine(r.output(p))
+			if r.apart() {
+				why = "its run has no traces of workers on other nodes, because the nodes do not share " + r.dir
+			}
+			r.lack("%s is incomplete: %s; see %s.out", p.Name, why, p.Name)
 		}
 	}
 }

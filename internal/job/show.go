@@ -64,7 +64,11 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 		}
 	}
 	if p.Router > 0 {
-		fmt.Fprintf(w, "\n# ROUTER_0, node 0; $IP_N is the address of node N\n")
+		note := "; $IP_N is the address of node N"
+		if p.Local {
+			note = ""
+		}
+		fmt.Fprintf(w, "\n# ROUTER_0, node 0%s\n", note)
 		p.srun(w, &Task{Name: routerName}, dir)
 		fmt.Fprintln(w, shown(p.Route(int(o.Ready.Seconds()), p.shownAddr)))
 	}
@@ -85,18 +89,17 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		of := dir + "/runs/" + ph.Name + "/*"
-		switch {
-		case j.Profiling.Type != spec.Torch:
-			of = p.report(&p.Workers[ph.Worker], 0, dir, "NODE")
-		case p.Router > 0:
+		if p.Router > 0 {
 			of = p.traces(dir, ph)
-			fallthrough
-		default:
+		}
+		if j.Profiling.Type == spec.Torch {
 			fmt.Fprintf(w, "%s trace merge %s -o %s/merged_%s.trace.json.gz\n", p.Program, p.traces(dir, ph), dir, ph.Name)
+		} else {
+			of = p.report(&p.Workers[ph.Worker], 0, dir, "NODE")
 		}
 		fmt.Fprintf(w, "%s analyze %s --html %s/analysis_%s.html\n", p.Program, of, dir, ph.Name)
 	}
-	if p.Router > 0 && len(p.Phases) > 0 && j.Profiling.Type == spec.Torch {
+	if p.joint() {
 		fmt.Fprintf(w, "%s analyze %s/runs/all/* --html %s/analysis_all.html\n", p.Program, dir, dir)
 	}
 }
@@ -161,7 +164,7 @@ func (p *Plan) Tree() (files []string) {
 			}
 			files = append(files, fmt.Sprintf("analysis_%s.{txt,json,html}", ph.Name))
 		}
-		if p.Router > 0 && p.Job.Profiling.Type == spec.Torch {
+		if p.joint() {
 			files = append(files, "analysis_all.{txt,html}")
 		}
 		files = append(files, l.dir()+"/")
