@@ -22,6 +22,8 @@ const (
 	routerName = "router_0"
 	// routerMore is how many seconds longer than the load the router waits for workers, so that the load gives the reason.
 	routerMore = 60
+	// mostPrefill is SGLang's default of max-prefill-tokens, and of chunked-prefill-size on large GPUs.
+	mostPrefill = 16384
 )
 
 // phaseName returns the name of the phase of a worker.
@@ -35,7 +37,7 @@ func phaseName(j *spec.Job, w *Worker) string {
 // promptsToday returns the number of prompts of a load. Each worker gets a part of each batch of requests. A batch takes
 // at least one step of a prefill worker, which generates the first tokens.
 func promptsToday(j *spec.Job, ph *spec.Phase, role spec.Role) int {
-	tokens, each := shortest(j, ph), *ph
+	tokens, each := shortest(j, ph.OSL), *ph
 	switch role {
 	case spec.Prefill:
 		tokens = 1
@@ -43,7 +45,27 @@ func promptsToday(j *spec.Job, ph *spec.Phase, role spec.Role) int {
 		tokens = max(1, tokens-1)
 	}
 	each.Concurrency = max(ph.Concurrency, j.Workers(role))
-	return max(promptsOf(&each, tokens), ph.Concurrency*j.Today.PromptsMult)
+	n := promptsOf(&each, tokens)
+	if role == spec.Prefill { // a large batch takes many steps
+		n = min(n, each.Concurrency+j.Workers(role)*((ph.StopStep+1)*prefillTokens(j)/shortest(j, ph.ISL)+1))
+	}
+	return max(n, leastPrompts, ph.Concurrency*j.Today.PromptsMult)
+}
+
+// prefillTokens returns how many tokens of prompts one step of a prefill worker takes at most.
+func prefillTokens(j *spec.Job) int {
+	flags, n := j.Backend.Config[spec.Prefill], int64(mostPrefill)
+	for _, key := range []string{"max-prefill-tokens", "chunked-prefill-size"} {
+		if v, ok := value(flags, key).(int64); ok && v > 0 {
+			n = v
+		}
+	}
+	for _, key := range []string{"dp-size", "data-parallel-size"} {
+		if v, ok := value(flags, key).(int64); ok && v > 1 {
+			n *= v
+		}
+	}
+	return int(min(n, 1<<30))
 }
 
 // environment returns the environment variables that the job file has for a worker.

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/job"
+	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
 const pdTree = `JOB.json
@@ -122,5 +125,32 @@ exec PROGRAM serve "$@"`
 				t.Errorf("status %d, %+v\n%s", e.status, e.state.Failure, e.out)
 			}
 		})
+	}
+}
+
+// TestPrompts checks that a load lasts until the windows end, and that a large batch of prompts does not count as one
+// step of a prefill worker.
+func TestPrompts(t *testing.T) {
+	pair := read(t, "testdata/today-pair.yaml")
+	for name, c := range map[string]struct {
+		change []string
+		want   [3]int // two prefill workers, one decode worker
+	}{
+		"benchmark's own number": {nil, [3]int{320, 320, 320}},
+		"long prefill window":    {[]string{"stop_step: 15", "stop_step: 115"}, [3]int{32 + 2*(116*16384/2048+1), 32 + 2*(116*16384/2048+1), 320}},
+		"small chunks":           {[]string{"stop_step: 15", "stop_step: 115", "tp_size: 4,", "tp_size: 4, chunked_prefill_size: 4096,"}, [3]int{32 + 2*(116*4096/2048+1), 32 + 2*(116*4096/2048+1), 320}},
+		"a batch takes one step": {[]string{"stop_step: 15", "stop_step: 115", "isl: 2048", "isl: 16"}, [3]int{116 * 32, 116 * 32, 320}},
+		"long decode window":     {[]string{"stop_step: 140", "stop_step: 12700"}, [3]int{320, 320, 101 * 32}},
+		"few requests at a time": {[]string{"[32]", "[1]"}, [3]int{128, 128, 128}},
+	} {
+		j, _, err := spec.Parse(name, []byte(strings.NewReplacer(c.change...).Replace(pair)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i, ph := range job.NewPlan(j, "stepscope", false).Phases {
+			if ph.Prompts != c.want[i] {
+				t.Errorf("%s: %d prompts for %s, want %d", name, ph.Prompts, ph.Name, c.want[i])
+			}
+		}
 	}
 }

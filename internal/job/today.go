@@ -254,13 +254,13 @@ func NotRun(j *spec.Job) (parts []string) {
 	return parts
 }
 
-// shortest returns the number of tokens of the shortest answer of a load.
-func shortest(j *spec.Job, ph *spec.Phase) int {
+// shortest returns the length of the shortest prompt or answer of a load, from the longest.
+func shortest(j *spec.Job, longest int) int {
 	ratio, err := strconv.ParseFloat(rangeRatio(j), 64)
 	if err != nil {
-		return max(1, ph.OSL)
+		return max(1, longest)
 	}
-	return max(1, int(float64(ph.OSL)*ratio))
+	return max(1, int(float64(longest)*ratio))
 }
 
 // opens returns the step of the load after which the window is opened, and the number of steps until it is closed.
@@ -297,5 +297,8 @@ func warmups(j *spec.Job, ph *Phase) int {
 	case j.Benchmark.Type == spec.SABench:
 		n = ph.Concurrency * j.Today.WarmupMult
 	}
-	return max(n, min(n, 1)*j.Workers(ph.Role))
+	for _, role := range j.Roles() {
+		n = max(n, min(n, 1)*j.Workers(role))
+	}
+	return n
 }
