@@ -115,7 +115,7 @@ exec PROGRAM serve "$@"`
 		}
 	})
 	for _, c := range []struct{ name, change, says string }{
-		{"a worker fails", "*'mode decode'*) echo no such backend; exit 3 ;;", "decode_w0 on"},
+		{"a worker fails", "*'mode decode'*) echo no such backend; exit 3 ;;", "failed: exit status 3"},
 		{"a worker is not ready", "*'mode decode'*) echo loading weights; exec sleep 1000 ;;", "is not ready after 3s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

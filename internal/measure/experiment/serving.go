@@ -175,7 +175,7 @@ func (s *Serving) ready(ctx context.Context) error {
 	if err := s.Server.Ready(ctx, path, s.Ready, s.Server.Waiting(s.Ready, s.Log)); err != nil || s.ReadyWorkers == 0 {
 		return err
 	}
-	return s.Server.ReadyWorkers(ctx, s.ReadyWorkers, s.Ready-time.Since(began))
+	return s.Server.ReadyWorkers(ctx, s.ReadyWorkers, s.Ready-time.Since(began), s.Server.Waiting(s.Ready, s.Log))
 }
 
 // model gets the model's name from the server if the user gave no name.
