@@ -78,7 +78,7 @@ func backendsToday() (all []key[Job]) {
 		key[Job]{name: "set_cuda_visible_devices", only: today, about: "Choose GPUs with CUDA_VISIBLE_DEVICES instead of --device-ids.", at: func(j *Job) any { return &j.Today.SetVisible }},
 		aFlag("allow_prefill_decode_colocation", "Prefill and decode workers may share a node.", ignored),
 		aFlag("allow_prefill_decode_colocation_across_nodes", "Prefill and decode workers may share several nodes.", ignored),
-		leaf("dp_launch_mode", "Processes of data-parallel workers: per_node or per_gpu.", ignored, func(j *Job) any { return &j.Today.Layout.DPLaunch }),
+		key[Job]{name: "dp_launch_mode", class: ignored, only: today, about: "Processes of data-parallel workers.", today: []string{perNode, "per_gpu"}, at: func(j *Job) any { return &j.Today.Layout.DPLaunch }},
 	)...)
 	all = append(all, of(TRTLLM, roles("trtllm_config"), aFlag("publish_events_and_metrics", "Publish events and metrics.", ignored),
 		aNumber("sequential_node_start", "Start the nodes of a worker one after the other.", ignored), aFlag("numa_memory_bind", "Bind memory to NUMA nodes.", ignored))...)

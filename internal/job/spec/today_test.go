@@ -142,6 +142,8 @@ func TestUnits(t *testing.T) {
 			[]string{"frontend:", "telemetry: {enabled: true}\nfrontend:"}, "telemetry.dcgm_exporter is required when telemetry is enabled"},
 		"headless": {[]string{"{sglang_config: {aggregated: {tp-size: 8}}}", "{type: vllm, dp_launch_mode: per_gpu, vllm_config: {aggregated: {data_parallel_size: 8, headless: true}}}", "type: sglang", "type: dynamo"}, "ignored here: backend.dp_launch_mode",
 			[]string{"{sglang_config: {aggregated: {tp-size: 8}}}", "{type: vllm, vllm_config: {aggregated: {data_parallel_size: 8, headless: true}}}", "type: sglang", "type: dynamo"}, "vllm_config.aggregated.headless cannot be set when dp_launch_mode=per_node"},
+		"dp_launch_mode": {[]string{"{sglang_config: {aggregated: {tp-size: 8}}}", "{type: vllm, dp_launch_mode: per_node}", "type: sglang", "type: dynamo"}, "ignored here: backend.dp_launch_mode",
+			[]string{"{sglang_config: {aggregated: {tp-size: 8}}}", "{type: vllm, dp_launch_mode: per_rank}", "type: sglang", "type: dynamo"}, `backend.dp_launch_mode: "per_rank" is not one of per_node and per_gpu`},
 		"headless without DP": {[]string{"{sglang_config: {aggregated: {tp-size: 8}}}", "{type: vllm, vllm_config: {aggregated: {tensor-parallel-size: 8, headless: true}}}", "type: sglang", "type: dynamo"}, "", nil, ""},
 		"H profiling": {[]string{"frontend:", "profiling: {type: torch, aggregated: {start_step: 60, stop_step: 80}}\nfrontend:"}, "only the first of 2 is captured by srtctl",
 			[]string{"frontend:", "profiling: {type: torch, aggregated: {start_step: 5, stop_step: 5}}\nfrontend:"}, "profiling.aggregated.stop_step: want more than start_step 5, got 5"},
