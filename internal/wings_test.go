@@ -78,7 +78,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
 	"explain":   {40300, 24, 75},
-	"job":       {8300, 4, 4},
+	"job":       {8900, 4, 4},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2800, 1, 0},

@@ -236,11 +236,13 @@ type profileFlags struct {
 	Lean              bool           `name:"lean" help:"Record only kernels and the calls that launch them, which slows the server least; see profile --help."`
 	ProfileStartStep  int64          `name:"profile-start-step" placeholder:"N" help:"Absolute forward count at which the window begins."`
 	ProfileAfterSteps *int64         `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps between the start of the load, after the warm-up, and the window; default: when the load is steady."`
+	PrefillAfterSteps *int64         `name:"profile-prefill-after-steps" limits:"0.." placeholder:"N" help:"--profile-after-steps of prefill servers."`
+	PrefillNumSteps   int            `name:"profile-prefill-num-steps" limits:"0.." placeholder:"N" help:"--profile-num-steps of prefill servers."`
 	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" help:"Time into the load, such as 2.5s, at which to open the window, for example when the slowest requests were sent; default: when the load is steady."`
 	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; 5 by stage."`
 	ProfileByStage    bool           `name:"profile-by-stage" help:"Record one window for prefill and one for decode."`
 	ProfileStages     []string       `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
-	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it reports one, else the one here, else /tmp."`
+	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server, in which {role} stands for prefill or decode; default: the server's SGLANG_TORCH_PROFILER_DIR if it reports one, else the one here, else /tmp."`
 	ProfilePrefix     string         `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the trace names."`
 	ProfileUnbounded  bool           `name:"profile-unbounded" help:"Record until the load ends, however long that takes."`
 	PDSeparated       bool           `name:"pd-separated" help:"Profile prefill or decode workers through their own URLs."`
@@ -263,6 +265,8 @@ func (f *profileFlags) check() error {
 		return usagef("--profile-unbounded excludes --profile-num-steps and stages")
 	case f.ProfileAfterSteps != nil && (f.ProfileStartStep > 0 || f.ProfileByStage):
 		return usagef("--profile-after-steps sets when the window begins: leave out --profile-start-step and --profile-by-stage")
+	case (f.PrefillAfterSteps != nil || f.PrefillNumSteps > 0) && (f.ProfileAfterSteps == nil || f.ProfileNumSteps == 0):
+		return usagef("--profile-prefill-after-steps and --profile-prefill-num-steps need --profile-after-steps and --profile-num-steps, which apply to the other servers")
 	case f.ProfileAt != nil && (f.ProfileStartStep > 0 || f.ProfileByStage || f.ProfileAfterSteps != nil || f.ProfileUnbounded):
 		return usagef("--profile-at sets when the window begins: leave out --profile-start-step, --profile-after-steps, --profile-by-stage and --profile-unbounded")
 	case f.ProfileAt != nil && *f.ProfileAt < 0:

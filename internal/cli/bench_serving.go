@@ -37,6 +37,7 @@ type benchServingCmd struct {
 	profileFlags `group:"More trace flags"`
 
 	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up copies of the first request."`
+	ReadyWorkers   int     `name:"ready-workers" limits:"0.." placeholder:"N" help:"Wait until the server, a router, has this many healthy workers."`
 	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up, print 'ready' and wait for a line on stdin, so that loads of several servers begin together."`
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds to wait for the server to become idle before its cache is flushed."`
@@ -319,7 +320,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			Tool: "bench serving", Backend: c.Backend, Model: c.Model, URL: server.URL, Dataset: c.DatasetName, Tag: c.Tag, Seed: c.Seed,
 			Rate: rate, MaxConcurrency: c.MaxConcurrency, Args: c.args(),
 		},
-		Ready: time.Duration(c.ReadySec) * time.Second, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
+		Ready: time.Duration(c.ReadySec) * time.Second, ReadyWorkers: c.ReadyWorkers, Warmup: c.WarmupRequests, Flush: c.FlushCache, FlushTimeout: time.Duration(c.FlushTimeout * 1e9),
 		Pause: time.Second, GPUs: c.GPUs, Percentiles: c.percentiles, Repeat: c.Repeat, SLO: slo,
 		Log: e.Line, Warn: func(line string) { e.Warn("%s", line) }, Follow: e.Terminal && !c.Quiet, Frame: e.Show,
 	}
@@ -347,7 +348,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	if c.Profile {
 		x.Profile = &experiment.Profile{
 			Options: torch.Options{Stall: 20 * time.Second, LoadFollows: true, Sessions: c.windows()},
-			Targets: c.targets(server.URL, server.Header), Window: c.window(), After: c.ProfileAfterSteps, At: c.ProfileAt, FitSteps: c.ProfileNumSteps == 0 && !c.ProfileUnbounded && !c.ProfileByStage, Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
+			Targets: c.targets(server.URL, server.Header), Window: c.window(), After: c.ProfileAfterSteps, PrefillAfter: c.PrefillAfterSteps, PrefillSteps: c.PrefillNumSteps, At: c.ProfileAt, FitSteps: c.ProfileNumSteps == 0 && !c.ProfileUnbounded && !c.ProfileByStage, Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {
 			return nil, usagef("%v", err)

@@ -50,8 +50,9 @@ type jobApplyCmd struct {
 // Help returns the end of the verb's help text.
 func (c *jobApplyCmd) Help() string {
 	return `Starts the workers of a job on their nodes, waits until they are ready, warms them up, sends the loads and opens the windows of all roles
-together, stops the workers, collects all files, merges and explains them, as srtctl's profiling document describes. docs/formats/job.md
-documents the file. Inside a Slurm allocation (salloc), its nodes are used.
+together, stops the workers, collects all files, merges and explains them, as srtctl's profiling document describes. In today's format,
+several workers take one load through stepscope route, which stands in for srtctl's frontend. docs/formats/job.md documents the file. Inside
+a Slurm allocation (salloc), its nodes are used.
 
 Each job of a sweep has its own directory inside that of the sweep. A failed job does not end the others, and at the end one table compares
 all jobs (stepscope job sweep). The exit status is that of the first job that failed.
@@ -434,16 +435,17 @@ func (c *jobConductCmd) Run(ctx context.Context, e *env) error {
 
 // jobPrepareCmd, jobPackCmd and jobAttendCmd run on the nodes of a job.
 type jobPrepareCmd struct {
-	Dir       string `arg:""`
-	Token     string `arg:""`
-	Interface string `name:"interface"`
-	Engine    string `name:"engine"`
-	Port      []int  `name:"port"`
+	Dir       string   `arg:""`
+	Token     string   `arg:""`
+	Interface string   `name:"interface"`
+	Engine    string   `name:"engine"`
+	Make      []string `name:"make"`
+	Port      []int    `name:"port"`
 }
 
 // Run prints the properties of the node.
 func (c *jobPrepareCmd) Run(e *env) error {
-	h, err := job.Prepare(c.Dir, c.Token, c.Interface, c.Engine, c.Port)
+	h, err := job.Prepare(c.Dir, c.Token, c.Interface, c.Engine, c.Port, c.Make...)
 	if err != nil {
 		return err
 	}

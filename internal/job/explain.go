@@ -42,10 +42,14 @@ func Explain(path string, f *spec.File) (lines []string) {
 	if replaced := p.Replaced(); len(replaced) > 0 {
 		add("differs", "%s", strings.Join(replaced, "; "))
 	}
-	for i := range p.Phases {
-		ph := &p.Phases[i]
-		add("load", "%s: %d prompts of %d tokens, answers of %d, %d at a time, after %d warm-up requests; %s records steps %d to %d of this load",
-			ph.Role, ph.Prompts, ph.ISL, ph.OSL, ph.Concurrency, warmups(j, ph), j.Profiling.Type, ph.StartStep, ph.StopStep)
+	for _, l := range p.Loads() {
+		ph := &l.phases[0]
+		windows := fmt.Sprintf("steps %d to %d of this load", ph.StartStep, ph.StopStep)
+		if p.Router > 0 {
+			windows = l.windows() + " during this load"
+		}
+		add("load", "%s: %d prompts of %d tokens, answers of %d, %d at a time, after %d warm-up requests; %s records %s",
+			l.name, l.prompts(), ph.ISL, ph.OSL, ph.Concurrency, warmups(j, ph), j.Profiling.Type, windows)
 	}
 	if i := slices.IndexFunc(f.Notes, func(n spec.Note) bool { return n.Class == "ignored" }); i >= 0 {
 		add("ignored", "%s", strings.TrimPrefix(f.Notes[i].Text, "ignored here: "))

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/job/spec"
@@ -37,6 +38,9 @@ func (r *Run) finish(ctx context.Context) {
 			continue
 		}
 		r.analyze(ctx, ph, from)
+	}
+	if r.loading && r.plan.joint() {
+		r.together(ctx)
 	}
 	if r.RunDir != "" && (r.Token == "" || Shared(r.dir, r.Token)) {
 		if err := r.state.Keep(r.plan, r.RunDir); err != nil {
@@ -78,8 +82,8 @@ func (r *Run) reports(ph *Phase) (there []string) {
 // path is that of the run, because its request records help to explain slow requests. Otherwise the paths are those of
 // the trace files that the server wrote.
 func (r *Run) traces(ctx context.Context, ph *Phase) []string {
-	dir := r.plan.profiles(r.dir, ph.Role)
-	if err := flatten(dir); err != nil && !os.IsNotExist(err) {
+	dir := r.plan.traces(r.dir, ph)
+	if err := r.settle(ph, dir); err != nil && !os.IsNotExist(err) {
 		r.lack("%v", err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json*"))
@@ -94,17 +98,65 @@ func (r *Run) traces(ctx context.Context, ph *Phase) []string {
 		return nil
 	}
 	if n, want := tensorRanks(whole), r.plan.Job.TP(ph.Role); n > 0 && n < want {
-		r.lack("the window of %s has traces for only %d of %d ranks", ph.Role, n, want)
+		r.lack("the window of %s has traces for only %d of %d ranks", ph.Name, n, want)
 	}
-	if out, err := r.program(ctx, "trace", "merge", dir, "-o", filepath.Join(r.dir, "merged_"+string(ph.Role)+".trace.json.gz")); err != nil {
-		r.lack("merge the traces of %s: %s", ph.Role, lastLine(string(out)))
+	if out, err := r.program(ctx, "trace", "merge", dir, "-o", filepath.Join(r.dir, "merged_"+ph.Name+".trace.json.gz")); err != nil {
+		r.lack("merge the traces of %s: %s", ph.Name, lastLine(string(out)))
 	}
-	if all, err := runs.List(filepath.Join(r.dir, "runs", string(ph.Role))); err == nil && len(all) == 1 {
-		if run, err := runs.Open(filepath.Join(r.dir, "runs", string(ph.Role)), all[0].ID); err == nil && len(run.Traces()) > 0 {
-			return []string{run.Dir()}
-		}
+	if run := r.run(ph.Name); run != "" {
+		return []string{run}
 	}
 	return []string{dir}
+}
+
+// run returns the directory of the run of a load, or "" if the load has no run with traces.
+func (r *Run) run(load string) string {
+	root := filepath.Join(r.dir, "runs", load)
+	if all, err := runs.List(root); err == nil && len(all) == 1 {
+		if run, err := runs.Open(root, all[0].ID); err == nil && len(run.Traces()) > 0 {
+			return run.Dir()
+		}
+	}
+	return ""
+}
+
+// settle moves the traces of a phase to dir. Behind a router, each server has written to a directory that is named by
+// its address or, if it is vLLM, by its port.
+func (r *Run) settle(ph *Phase, dir string) error {
+	if r.plan.Router == 0 {
+		return flatten(dir)
+	}
+	w := &r.plan.Workers[ph.Worker]
+	of := r.plan.profiles(r.dir, ph.Role)
+	windows, _ := filepath.Glob(filepath.Join(of, "*", fmt.Sprintf("*%s-%d", r.addr(w.Nodes[0]), w.Port)))
+	if r.plan.Job.Backend.Type == spec.VLLM {
+		windows = []string{filepath.Join(of, strconv.Itoa(w.Port))}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, from := range windows {
+		if err := moveTraces(from, dir); err != nil {
+			return err
+		}
+		os.Remove(filepath.Dir(from)) // succeeds only if the directory is empty
+	}
+	return nil
+}
+
+// together explains the windows of prefill and decode workers in one report.
+func (r *Run) together(ctx context.Context) {
+	run := r.run("all")
+	if run == "" || ctx.Err() != nil || r.apart() {
+		return
+	}
+	base := filepath.Join(r.dir, "analysis_all")
+	if text, err := r.program(ctx, "analyze", "--html", base+".html", run); err != nil {
+		r.lack("explain the windows of all workers together: %s", lastLine(string(text)))
+	} else {
+		os.WriteFile(base+".txt", text, 0o644)
+		r.Log("all workers together: analysis_all.txt, .html")
+	}
 }
 
 var tensorRank = regexp.MustCompile(`-TP-([0-9]+)`)
@@ -122,8 +174,16 @@ func tensorRanks(files []string) int {
 
 // empty records that a window has no files, and adds the advice of srtctl's profiling document.
 func (r *Run) empty(ph *Phase) {
-	r.lack("the window of %s has no file", ph.Role)
-	r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of profiling.%s are set and keep the server busy until stop_step; see profile_%s.out", ph.Role, ph.Role)
+	r.lack("the window of %s has no file", ph.Name)
+	r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of %s are set and keep the server busy until stop_step; see %s.out", r.loadKey(ph), r.plan.loadOf(ph).task())
+}
+
+// loadKey returns the section of the job file that has the load of a phase.
+func (r *Run) loadKey(ph *Phase) string {
+	if r.plan.Job.Dialect() == spec.DialectH {
+		return "benchmark"
+	}
+	return "profiling." + string(ph.Role)
 }
 
 // advise adds advice to the state. If the job failed, advise adds nothing, because the failure must be fixed first.
@@ -149,21 +209,21 @@ func (r *Run) program(ctx context.Context, args ...string) ([]byte, error) {
 
 // analyze explains a window as text, JSON and HTML, and checks the number of steps in the window.
 func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
-	base := filepath.Join(r.dir, "analysis_"+string(ph.Role))
+	base := filepath.Join(r.dir, "analysis_"+ph.Name)
 	text, err := r.program(ctx, append([]string{"analyze", "--html", base + ".html"}, from...)...)
 	if ctx.Err() != nil {
-		r.lack("the window of %s is not explained: the job was told to stop", ph.Role)
+		r.lack("the window of %s is not explained: the job was told to stop", ph.Name)
 		return
 	}
 	if err != nil {
-		r.lack("explain the window of %s: %s", ph.Role, lastLine(string(text)))
+		r.lack("explain the window of %s: %s", ph.Name, lastLine(string(text)))
 		return
 	}
 	os.WriteFile(base+".txt", text, 0o644)
 	cmd := exec.CommandContext(ctx, r.plan.Program, append([]string{"analyze", "--json"}, from...)...)
 	out, _ := cmd.Output() // the exit status is not 0 if data are missing
 	if len(out) == 0 {
-		r.lack("explain the window of %s as JSON: no output", ph.Role)
+		r.lack("explain the window of %s as JSON: no output", ph.Name)
 		return
 	}
 	os.WriteFile(base+".json", out, 0o644)
@@ -171,35 +231,35 @@ func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 		Steps []json.RawMessage `json:"steps"`
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
-		r.lack("explain the window of %s as JSON: %v", ph.Role, err)
+		r.lack("explain the window of %s as JSON: %v", ph.Name, err)
 		return
 	}
 	want := ph.StopStep - ph.StartStep
 	switch n := len(report.Steps); {
 	case n == 0:
-		r.lack("the window of %s has no steps", ph.Role)
-		r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of profiling.%s are set and keep the server busy until stop_step", ph.Role)
+		r.lack("the window of %s has no steps", ph.Name)
+		r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of %s are set and keep the server busy until stop_step", r.loadKey(ph))
 	case n < want:
-		r.lack("the window of %s has %d of %d steps", ph.Role, n, want)
+		r.lack("the window of %s has %d of %d steps", ph.Name, n, want)
 		r.advise("Profile too short: adjust `start_step` and `stop_step` of profiling.%s; a typical profiling run uses 30-100 steps", ph.Role)
 	}
 	if want > longWindow {
 		r.advise("Profile too long: profiling.%s has %d steps; adjust `start_step` and `stop_step`; a typical profiling run uses 30-100 steps", ph.Role, want)
 	}
-	r.Log(fmt.Sprintf("%s: %d steps; analysis_%s.txt, .json, .html", ph.Role, len(report.Steps), ph.Role))
+	r.Log(fmt.Sprintf("%s: %d steps; analysis_%s.txt, .json, .html", ph.Name, len(report.Steps), ph.Name))
 }
 
 // Keep copies the runs of the job's loads to root, the directory of the user's runs.
 func (s *State) Keep(p *Plan, root string) error {
-	for i := range p.Phases {
-		all, err := runs.List(filepath.Join(s.Dir, "runs", string(p.Phases[i].Role)))
+	for _, l := range p.Loads() {
+		all, err := runs.List(filepath.Join(s.Dir, l.dir()))
 		if err != nil {
 			continue // the load has not begun
 		}
 		for _, e := range all {
-			to, err := runs.Import(root, filepath.Join(s.Dir, "runs", string(p.Phases[i].Role), e.ID))
+			to, err := runs.Import(root, filepath.Join(s.Dir, l.dir(), e.ID))
 			if err != nil {
-				s.Lacks = append(s.Lacks, fmt.Sprintf("the run of %s could not be kept in %s: %v", p.Phases[i].Role, root, err))
+				s.Lacks = append(s.Lacks, fmt.Sprintf("the run of %s could not be kept in %s: %v", l.name, root, err))
 				continue
 			}
 			s.Runs = append(s.Runs, to)
@@ -230,7 +290,9 @@ func (s *State) Summary() string {
 	}
 	pages, _ := filepath.Glob(filepath.Join(s.Dir, "analysis_*.html"))
 	for _, p := range pages {
-		fmt.Fprintf(&b, "  report:  %s\n", p)
+		if !strings.HasPrefix(filepath.Base(p), "analysis_all-") { // analysis_all.html leads to these
+			fmt.Fprintf(&b, "  report:  %s\n", p)
+		}
 	}
 	for _, d := range s.Runs {
 		fmt.Fprintf(&b, "  run:     %s\n", d)

@@ -163,18 +163,26 @@ func flatten(dir string) error {
 		if !w.IsDir() {
 			continue
 		}
-		files, err := os.ReadDir(filepath.Join(dir, w.Name()))
-		if err != nil {
+		if err := moveTraces(filepath.Join(dir, w.Name()), dir); err != nil {
 			return err
 		}
-		for _, f := range files {
-			if strings.HasSuffix(f.Name(), ".json") || strings.HasSuffix(f.Name(), ".json.gz") {
-				if err := os.Rename(filepath.Join(dir, w.Name(), f.Name()), filepath.Join(dir, f.Name())); err != nil {
-					return err
-				}
+	}
+	return nil
+}
+
+// moveTraces moves the traces of a directory to another one and, if nothing is left, removes the directory.
+func moveTraces(from, to string) error {
+	files, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".json") || strings.HasSuffix(f.Name(), ".json.gz") {
+			if err := os.Rename(filepath.Join(from, f.Name()), filepath.Join(to, f.Name())); err != nil {
+				return err
 			}
 		}
-		os.Remove(filepath.Join(dir, w.Name())) // succeeds only if the directory is empty
 	}
+	os.Remove(from) // succeeds only if the directory is empty
 	return nil
 }

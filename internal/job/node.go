@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/job/spec"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -43,12 +44,13 @@ type Here struct {
 	Busy   []int  `json:"busy"`   // ports that workers need but other programs are using
 }
 
-// Prepare makes the job's directories on this node and reports the state of the node. The parameter token is the
+// Prepare makes the job's directories on this node and reports the state of the node. The parameter makes has further
+// directories, relative to dir. The parameter token is the
 // content of the marker. The parameter iface is the network interface whose address is reported; for "", see address.
 // If the node does not share the directory, Prepare writes the text engine to sglang_config.yaml in the node's own
 // directory.
-func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
-	for _, d := range []string{"profiles", "runs"} {
+func Prepare(dir, token, iface, engine string, ports []int, makes ...string) (*Here, error) {
+	for _, d := range append([]string{"profiles", "runs"}, makes...) {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return nil, err
 		}
@@ -217,6 +219,11 @@ func (r *Run) prepare(ctx context.Context) error {
 		if !r.plan.Job.Recorded() {
 			args = append(args, "--engine="+Engine(r.plan.Job)) // dynamo's workers read this file
 		}
+		if today(r.plan.Job) && r.plan.Job.Profiling.Type == spec.Nsys { // nsys makes no directories
+			for _, role := range r.plan.Job.Roles() {
+				args = append(args, "--make="+r.plan.profiles("", role))
+			}
+		}
 		for _, port := range r.plan.leads(func(n int) bool { return r.c.Nodes()[n].Name == r.c.Nodes()[i].Name }) {
 			args = append(args, fmt.Sprintf("--port=%d", port))
 		}
@@ -231,7 +238,11 @@ func (r *Run) prepare(ctx context.Context) error {
 			return fmt.Errorf("%s has %d MB free in %s; traces need at least %d MB", r.c.Nodes()[i].Name, free>>20, r.dir, int64(leastFree)>>20)
 		}
 		if busy := r.here[i].Busy; len(busy) > 0 { // the other program would receive the load until the worker fails
-			return fmt.Errorf("port %d of %s is in use by another program: give the worker another port in sglang_config, or ask for whole nodes", busy[0], r.c.Nodes()[i].Name)
+			advice := "give the worker another port in sglang_config, or ask for whole nodes"
+			if busy[0] == r.plan.Router {
+				advice = "the router needs it; ask for whole nodes"
+			}
+			return fmt.Errorf("port %d of %s is in use by another program: %s", busy[0], r.c.Nodes()[i].Name, advice)
 		}
 		return nil
 	})

@@ -41,6 +41,10 @@ type Plan struct {
 	Nodes   int      `json:"nodes"`
 	Workers []Worker `json:"workers"`
 	Phases  []Phase  `json:"phases"`
+	// Router is the port of the router that gives all workers one load, on the first node; 0: each phase has a load.
+	Router int `json:"router,omitempty"`
+	// Key is sent to embedded servers that listen beyond loopback.
+	Key string `json:"-"`
 }
 
 // Worker is a server on one or several nodes.
@@ -51,13 +55,14 @@ type Worker struct {
 	Port  int       `json:"port"`
 	Dist  int       `json:"dist"` // rendezvous port of the worker's nodes
 
-	GPUs    []int `json:"gpus,omitempty"`    // GPUs of the worker on its node; nil: all
-	Process int   `json:"process,omitempty"` // processes of the job before the worker's
-	Second  int   `json:"second,omitempty"`  // workers of the role on the node before this one
+	GPUs      []int `json:"gpus,omitempty"`      // GPUs of the worker on its node; nil: all
+	Process   int   `json:"process,omitempty"`   // processes of the job before the worker's
+	Bootstrap int   `json:"bootstrap,omitempty"` // port at which a prefill worker accepts decode workers
 }
 
 // Phase is the load of a worker and the window that is recorded during the load.
 type Phase struct {
+	Name    string    `json:"name"` // in names of files: the role, or the worker if its role has several workers
 	Role    spec.Role `json:"role"`
 	Worker  int       `json:"worker"` // index in Plan.Workers
 	Prompts int       `json:"prompts"`
@@ -119,7 +124,7 @@ func NewPlan(j *spec.Job, program string, local bool) *Plan {
 				w.Nodes = append(w.Nodes, p.Nodes+i*each+n)
 			}
 			if ph := j.Phase(role); ph != nil && i == 0 {
-				p.Phases = append(p.Phases, Phase{Role: role, Worker: len(p.Workers), Prompts: prompts(ph), Phase: *ph})
+				p.Phases = append(p.Phases, Phase{Name: string(role), Role: role, Worker: len(p.Workers), Prompts: prompts(ph), Phase: *ph})
 			}
 			p.Workers = append(p.Workers, w)
 		}
@@ -130,9 +135,15 @@ func NewPlan(j *spec.Job, program string, local bool) *Plan {
 
 // Shift offsets the workers' ports, so that concurrent jobs on one machine do not conflict.
 func (p *Plan) Shift(by int) {
+	if p.Router > 0 {
+		p.Router += by
+	}
 	for i := range p.Workers {
 		w := &p.Workers[i]
 		w.Dist += by
+		if w.Bootstrap > 0 {
+			w.Bootstrap += by
+		}
 		if !has(p.Job.Backend.Config[w.Role], "port") {
 			w.Port += by
 		}
@@ -177,8 +188,60 @@ func (w *Worker) task(rank int) string {
 	return fmt.Sprintf("%s_n%d", w.Name(), rank)
 }
 
-// task returns the name of a phase's task, which is also the name of its output file.
-func (ph *Phase) task() string { return "profile_" + string(ph.Role) }
+// Loads returns the loads of the job, each with the phases that it records. A router has one load.
+func (p *Plan) Loads() (all []Load) {
+	if p.Router > 0 && len(p.Phases) > 0 {
+		return []Load{{name: "all", port: p.Router, phases: p.Phases}}
+	}
+	for i := range p.Phases {
+		w := &p.Workers[p.Phases[i].Worker]
+		all = append(all, Load{name: p.Phases[i].Name, node: w.Nodes[0], port: w.Port, phases: p.Phases[i : i+1]})
+	}
+	return all
+}
+
+// loadOf returns the load during which a phase is recorded.
+func (p *Plan) loadOf(ph *Phase) *Load {
+	all := p.Loads()
+	for i := range all {
+		if all[i].name == ph.Name {
+			return &all[i]
+		}
+	}
+	return &all[0]
+}
+
+// Load is the requests that are sent to a server or to a router, from a node.
+type Load struct {
+	name       string
+	node, port int
+	phases     []Phase
+}
+
+// task returns the name of a load's task, which is also the name of its output file.
+func (l *Load) task() string { return "profile_" + l.name }
+
+// prompts returns the number of prompts that last until all windows of the load have ended.
+func (l *Load) prompts() (n int) {
+	for i := range l.phases {
+		n = max(n, l.phases[i].Prompts)
+	}
+	return n
+}
+
+// windows describes the windows of a load that several workers take.
+func (l *Load) windows() string {
+	var all []string
+	for i := range l.phases {
+		if ph := &l.phases[i]; i == 0 || ph.Role != l.phases[i-1].Role {
+			all = append(all, fmt.Sprintf("steps %d to %d of %s workers", ph.StartStep, ph.StopStep, ph.Role))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// dir returns the directory of the load's runs.
+func (l *Load) dir() string { return path.Join("runs", l.name) }
 
 // profiles returns the directory of a role's traces. logs is the job's directory as the commands see it.
 func (p *Plan) profiles(logs string, role spec.Role) string {
@@ -196,10 +259,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	if today(j) && b.Type != spec.StepScope {
 		return p.serverToday(w, rank, logs, leader, node)
 	}
-	c := Command{}
-	for _, v := range b.Environment[w.Role] {
-		c.Env = append(c.Env, v.Name+"="+v.Value)
-	}
+	c := Command{Env: p.environment(w, rank, node)}
 	if j.Profiling.Type == spec.Torch {
 		c.Env = append(c.Env, "SGLANG_TORCH_PROFILER_DIR="+p.profiles(logs, w.Role))
 	}
@@ -212,7 +272,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 		if !has(b.Config[w.Role], "model-path") {
 			c.Args = append(c.Args, "--model-path", j.Model.Path)
 		}
-		c.Args = append(c.Args, flags(j, w.Role)...)
+		c.Args = append(append(c.Args, p.pairing(w, rank)...), flags(j, w.Role)...)
 		if j.Profiling.Type == spec.Nsys && !has(b.Config[w.Role], "enable-layerwise-nvtx-marker") {
 			// Without this flag, steps are missing from the report.
 			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker")
@@ -227,7 +287,11 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 		c.Args = append(c.Args, "--dist-init-addr", fmt.Sprintf("%s:%d", leader, w.Dist), "--nnodes", strconv.Itoa(len(w.Nodes)), "--node-rank", strconv.Itoa(rank))
 	}
 	host := "0.0.0.0"
-	if b.Type == spec.StepScope {
+	switch {
+	case b.Type != spec.StepScope:
+	case p.Router > 0 && !p.Local:
+		c.Env = append(c.Env, "STEPSCOPE_API_KEY="+p.key())
+	default:
 		host = "127.0.0.1" // the load runs on the same node; a server that listens on other addresses would need a key
 	}
 	c.Args = append(c.Args, "--host", host)
@@ -240,11 +304,11 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	return c
 }
 
-// flags returns the flags of a role in sglang_config, sorted by key. The servers of a recorded job do both prefill and
-// decode, so flags omits launch_server's --disaggregation-mode.
+// flags returns the flags of a role in sglang_config, sorted by key. The job decides which servers form a pair, so flags
+// omits --disaggregation-mode. Recorded servers of the dialect P do both prefill and decode.
 func flags(j *spec.Job, role spec.Role) (args []string) {
 	for _, f := range j.Backend.Config[role] {
-		if f.Key != "disaggregation-mode" || !j.Recorded() {
+		if f.Key != "disaggregation-mode" || !j.Recorded() && !today(j) {
 			args = append(args, f.Args()...)
 		}
 	}
@@ -271,25 +335,32 @@ func (p *Plan) nsys(output string) []string {
 	return append(args, "--capture-range-end", "stop", "-o", output)
 }
 
-// Load returns the command of a phase's load. The command waits until the server is ready, warms it up, and prints
-// "ready". When the command receives a line on stdin, it sends the load and captures the window.
-func (p *Plan) Load(ph *Phase, logs string, ready int) Command {
-	w := &p.Workers[ph.Worker]
+// Load returns the command of a load. The command waits until the server is ready, warms it up, and prints
+// "ready". When the command receives a line on stdin, it sends the load and captures the windows.
+func (p *Plan) Load(l *Load, logs string, ready int) Command {
+	ph := &l.phases[len(l.phases)-1] // not prefill, if there are decode workers
+	after, steps := opens(p.Job, ph)
 	c := Command{Args: []string{
-		p.Program, "bench", "serving", "--backend", api(p.Job), "--host", "127.0.0.1", "--port", strconv.Itoa(w.Port), "--ready-check-timeout-sec", strconv.Itoa(ready),
-		"--dataset-name", "random", "--max-concurrency", strconv.Itoa(ph.Concurrency), "--num-prompts", strconv.Itoa(ph.Prompts),
+		p.Program, "bench", "serving", "--backend", api(p.Job), "--host", "127.0.0.1", "--port", strconv.Itoa(l.port), "--ready-check-timeout-sec", strconv.Itoa(ready),
+		"--dataset-name", "random", "--max-concurrency", strconv.Itoa(ph.Concurrency), "--num-prompts", strconv.Itoa(l.prompts()),
 		"--random-input-len", strconv.Itoa(ph.ISL), "--random-output-len", strconv.Itoa(ph.OSL), "--random-range-ratio", rangeRatio(p.Job),
 		"--warmup-requests", strconv.Itoa(warmups(p.Job, ph)), "--start-on-input",
-		"--profile", "--profile-after-steps", strconv.Itoa(after(p.Job, ph)), "--profile-num-steps", strconv.Itoa(ph.StopStep - ph.StartStep),
+		"--profile", "--profile-after-steps", strconv.Itoa(after), "--profile-num-steps", strconv.Itoa(steps),
 	}}
+	if p.Router > 0 {
+		c = p.routed(c, l)
+	}
 	if rate := p.Job.Benchmark.ReqRate; today(p.Job) && rate != "inf" {
 		c.Args = append(c.Args, "--request-rate", rate)
 	}
 	if p.Job.Profiling.Type == spec.Nsys {
 		c.Args = append(c.Args, "--profile-activities", "CUDA_PROFILER")
+		if p.Job.Backend.Type == spec.VLLM { // it has no directory for traces, and bench serving would look for one
+			c.Args = append(c.Args, "--profile-output-dir", p.profiles(logs, ph.Role))
+		}
 	} else {
-		c.Args = append(c.Args, "--profile-output-dir", p.profiles(logs, ph.Role))
+		c.Args = append(c.Args, "--profile-output-dir", p.outputDir(logs, ph.Role))
 	}
-	c.Args = append(c.Args, "--run-dir", path.Join(logs, "runs", string(ph.Role)), "--output-file", path.Join(logs, "bench_"+string(ph.Role)+".jsonl"), "--tag", p.Job.Name)
+	c.Args = append(c.Args, "--run-dir", path.Join(logs, l.dir()), "--output-file", path.Join(logs, "bench_"+l.name+".jsonl"), "--tag", p.Job.Name)
 	return c
 }

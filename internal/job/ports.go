@@ -37,6 +37,12 @@ func (p *Plan) Reserve() (release func()) {
 		if !has(p.Job.Backend.Config[w.Role], "port") {
 			w.Port = next(w.Port)
 		}
+		if w.Bootstrap > 0 && !has(p.Job.Backend.Config[w.Role], "disaggregation-bootstrap-port") {
+			w.Bootstrap = next(w.Bootstrap)
+		}
+	}
+	if p.Router > 0 {
+		p.Router = next(p.Router)
 	}
 	return func() {
 		given.Lock()
@@ -59,8 +65,11 @@ func portIsFree(port int) bool {
 	return true
 }
 
-// leads returns the ports of all workers whose first node satisfies isNode.
+// leads returns the ports of all workers whose first node satisfies isNode, and the port of the router.
 func (p *Plan) leads(isNode func(int) bool) (ports []int) {
+	if p.Router > 0 && isNode(0) {
+		ports = append(ports, p.Router)
+	}
 	for i := range p.Workers {
 		w := &p.Workers[i]
 		if !isNode(w.Nodes[0]) {

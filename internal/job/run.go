@@ -54,6 +54,7 @@ func New(p *Plan, c Carrier, id, dir, on string) (*Run, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
+	p.Key = rand.Text()
 	r := &Run{plan: p, c: c, dir: dir, token: rand.Text(), broken: make(chan *Failure, 1), Log: func(string) {}}
 	now := time.Now()
 	r.state = State{Job: id, Name: p.Job.Name, On: on, Stage: Starting, Since: now, Began: now, Dir: dir, Host: host, PID: os.Getpid(), Nodes: c.Nodes()}
@@ -128,17 +129,16 @@ func (r *Run) work(ctx context.Context) *Failure {
 		r.Log("The workers are started. Nothing is recorded. The job runs until a worker ends or until: stepscope job cancel " + r.state.Job)
 		return r.wait(ctx, nil, "")
 	}
-	ready := make(chan int, len(r.plan.Phases))
-	for i := range r.plan.Phases {
-		if f := r.load(i, func() { ready <- i }); f != nil {
+	var warm sync.WaitGroup
+	for _, l := range r.plan.Loads() {
+		warm.Add(1)
+		if f := r.load(&l, warm.Done); f != nil {
 			return f
 		}
 	}
 	all := make(chan struct{})
 	go func() {
-		for range r.plan.Phases {
-			<-ready
-		}
+		warm.Wait()
 		close(all)
 	}()
 	if f := r.wait(ctx, all, "ready"); f != nil {
@@ -171,7 +171,7 @@ func (r *Run) work(ctx context.Context) *Failure {
 	return nil
 }
 
-// serve starts the workers.
+// serve starts the workers, and the router if there is one.
 func (r *Run) serve(ctx context.Context) *Failure {
 	for i := range r.plan.Workers {
 		w := &r.plan.Workers[i]
@@ -191,7 +191,7 @@ func (r *Run) serve(ctx context.Context) *Failure {
 			go r.watch(p, ByWorker)
 		}
 	}
-	return nil
+	return r.route(ctx)
 }
 
 // nodeName returns a node's name for file names. On one machine, all nodes have the same name, so nodeName adds the
@@ -212,11 +212,9 @@ func (r *Run) addr(node int) string {
 	return r.here[node].Addr
 }
 
-// load starts the load of a phase. It calls ready when the load has warmed up the server.
-func (r *Run) load(i int, ready func()) *Failure {
-	ph := &r.plan.Phases[i]
-	w := &r.plan.Workers[ph.Worker]
-	t := &Task{Name: ph.task(), Node: w.Nodes[0], Stdin: true, Command: r.plan.Load(ph, r.dir, int(r.Ready.Seconds()))}
+// load starts a load. It calls ready when the load has warmed up the server.
+func (r *Run) load(l *Load, ready func()) *Failure {
+	t := &Task{Name: l.task(), Node: l.node, Stdin: true, Command: r.plan.Load(l, r.dir, int(r.Ready.Seconds()))}
 	p, err := start(r.c, t, filepath.Join(r.dir, t.Name+".out"), &readyWatch{tell: sync.OnceFunc(ready)})
 	if err != nil {
 		return fail(ByLoad, "%s: %v", t.Name, err)
@@ -343,7 +341,7 @@ func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
 	}
 	// The load failed because it waited for a worker that never became ready.
 	for _, w := range r.workers {
-		if w.Node == p.Node {
+		if r.awaited(w, p, f.What) {
 			return &Failure{Cause: ByWorker, What: fmt.Sprintf("%s on %s is not ready after %v", w.Name, r.nodeName(w.Node), r.Ready), Lines: ending(r.output(w))}
 		}
 	}
@@ -369,7 +367,11 @@ func (r *Run) stopAll(ctx context.Context) {
 	}
 	for _, p := range r.loads {
 		if p.cmd.ProcessState != nil && p.cmd.ProcessState.ExitCode() == 3 {
-			r.lack("%s is incomplete: %s; see %s.out", p.Name, lastLine(r.output(p)), p.Name)
+			why := lastLine(r.output(p))
+			if r.apart() {
+				why = "its run has no traces of workers on other nodes, because the nodes do not share " + r.dir
+			}
+			r.lack("%s is incomplete: %s; see %s.out", p.Name, why, p.Name)
 		}
 	}
 }

@@ -63,27 +63,57 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 			fmt.Fprintln(w, shown(c))
 		}
 	}
-	for i := range p.Phases {
-		ph := &p.Phases[i]
-		k := &p.Workers[ph.Worker]
-		fmt.Fprintf(w, "\n# Load of %s, node %d: %d prompts, enough to last until step %d (at least %d); its steps %d to %d, counted after the warm-up, are recorded\n",
-			ph.Role, k.Nodes[0], ph.Prompts, ph.StopStep, leastPrompts, ph.StartStep, ph.StopStep)
-		p.srun(w, &Task{Name: ph.task(), Stdin: true}, dir)
-		fmt.Fprintln(w, shown(p.Load(ph, dir, int(o.Ready.Seconds()))))
+	if p.Router > 0 {
+		note := "; $IP_N is the address of node N"
+		if p.Local {
+			note = ""
+		}
+		fmt.Fprintf(w, "\n# ROUTER_0, node 0%s\n", note)
+		p.srun(w, &Task{Name: routerName}, dir)
+		fmt.Fprintln(w, shown(p.Route(int(o.Ready.Seconds()), p.shownAddr)))
+	}
+	for _, l := range p.Loads() {
+		if ph := &l.phases[0]; p.Router > 0 {
+			fmt.Fprintf(w, "\n# Load of all workers, node %d: %d prompts, enough to last until the windows end (at least %d); recorded: %s, counted after the warm-up\n",
+				l.node, l.prompts(), leastPrompts, l.windows())
+		} else {
+			fmt.Fprintf(w, "\n# Load of %s, node %d: %d prompts, enough to last until step %d (at least %d); its steps %d to %d, counted after the warm-up, are recorded\n",
+				ph.Role, l.node, ph.Prompts, ph.StopStep, leastPrompts, ph.StartStep, ph.StopStep)
+		}
+		p.srun(w, &Task{Name: l.task(), Stdin: true}, dir)
+		fmt.Fprintln(w, shown(p.Load(&l, dir, int(o.Ready.Seconds()))))
 	}
 	if len(p.Phases) > 0 {
 		fmt.Fprintln(w, "\n# When all loads are ready, each gets the line \"go\". When they have ended, the workers get SIGTERM and files are gathered. Then, on the first node:")
 	}
 	for i := range p.Phases {
-		role := p.Phases[i].Role
-		if j.Profiling.Type == spec.Torch {
-			fmt.Fprintf(w, "%s trace merge %s -o %s/merged_%s.trace.json.gz\n", p.Program, p.profiles(dir, role), dir, role)
-			fmt.Fprintf(w, "%s analyze %s/runs/%s/* --html %s/analysis_%s.html\n", p.Program, dir, role, dir, role)
-		} else {
-			fmt.Fprintf(w, "%s analyze %s --html %s/analysis_%s.html\n", p.Program, p.report(&p.Workers[p.Phases[i].Worker], 0, dir, "NODE"), dir, role)
+		ph := &p.Phases[i]
+		of := dir + "/runs/" + ph.Name + "/*"
+		if p.Router > 0 {
+			of = p.traces(dir, ph)
 		}
+		if j.Profiling.Type == spec.Torch {
+			fmt.Fprintf(w, "%s trace merge %s -o %s/merged_%s.trace.json.gz\n", p.Program, p.traces(dir, ph), dir, ph.Name)
+		} else {
+			of = p.report(&p.Workers[ph.Worker], 0, dir, "NODE")
+		}
+		fmt.Fprintf(w, "%s analyze %s --html %s/analysis_%s.html\n", p.Program, of, dir, ph.Name)
+	}
+	if p.joint() {
+		fmt.Fprintf(w, "%s analyze %s/runs/all/* --html %s/analysis_all.html\n", p.Program, dir, dir)
 	}
 }
+
+// shownAddr returns the address of a node as Show prints it.
+func (p *Plan) shownAddr(node int) string {
+	if p.Local {
+		return "127.0.0.1"
+	}
+	return fmt.Sprintf("$IP_%d", node)
+}
+
+// addressWord matches a quoted URL with the variable of a node's address.
+var addressWord = regexp.MustCompile(`'(http://\$IP_\d+:\d+)'`)
 
 // nodeWord matches a quoted word with the variable of a node's name.
 var nodeWord = regexp.MustCompile(`'([\w/.=:-]*)\$NODE([\w/.-]*)'`)
@@ -97,7 +127,8 @@ func shown(c Command) string {
 		}
 		return m[1] + "${NODE}" + m[2]
 	})
-	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'$HOST_IP_MACHINE:8300'", "$HOST_IP_MACHINE:8300", "'$HOST_IP_MACHINE'", "$HOST_IP_MACHINE").Replace(text)
+	text = addressWord.ReplaceAllString(text, "$1")
+	return strings.NewReplacer("'$KEY'", "$KEY", "'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'$HOST_IP_MACHINE:8300'", "$HOST_IP_MACHINE:8300", "'$HOST_IP_MACHINE'", "$HOST_IP_MACHINE").Replace(text)
 }
 
 // srun prints the srun command for a task that runs as a step.
@@ -117,17 +148,26 @@ func (p *Plan) Tree() (files []string) {
 	for i := range p.Workers {
 		files = append(files, "NODE_"+p.Workers[i].Name()+".out")
 	}
-	for i := range p.Phases {
-		ph := &p.Phases[i]
-		files = append(files, fmt.Sprintf("profile_%s.out", ph.Role), fmt.Sprintf("bench_%s.jsonl", ph.Role))
-		if p.Job.Profiling.Type == spec.Torch {
-			files = append(files, p.profiles("", ph.Role)+"/*.trace.json.gz", fmt.Sprintf("merged_%s.trace.json.gz", ph.Role))
-		} else {
-			for rank := range p.Workers[ph.Worker].Nodes {
-				files = append(files, p.report(&p.Workers[ph.Worker], rank, "", "NODE"))
+	if p.Router > 0 {
+		files = append(files, "NODE_"+routerName+".out")
+	}
+	for _, l := range p.Loads() {
+		files = append(files, l.task()+".out", fmt.Sprintf("bench_%s.jsonl", l.name))
+		for i := range l.phases {
+			ph := &l.phases[i]
+			if p.Job.Profiling.Type == spec.Torch {
+				files = append(files, p.traces("", ph)+"/*.trace.json.gz", fmt.Sprintf("merged_%s.trace.json.gz", ph.Name))
+			} else {
+				for rank := range p.Workers[ph.Worker].Nodes {
+					files = append(files, p.report(&p.Workers[ph.Worker], rank, "", "NODE"))
+				}
 			}
+			files = append(files, fmt.Sprintf("analysis_%s.{txt,json,html}", ph.Name))
 		}
-		files = append(files, fmt.Sprintf("analysis_%s.{txt,json,html}", ph.Role), fmt.Sprintf("runs/%s/", ph.Role))
+		if p.joint() {
+			files = append(files, "analysis_all.{txt,html}")
+		}
+		files = append(files, l.dir()+"/")
 	}
 	return files
 }

@@ -160,6 +160,13 @@ exec PROGRAM serve "$@"`)
 			t.Error(log)
 		}
 	})
+	t.Run("prefill and decode workers of today's format", func(t *testing.T) {
+		e := on(t).apply(read(t, "testdata/today-pd.yaml"), nil)
+		paired(t, e)
+		if got := e.tree(t); got != pdTree {
+			t.Errorf("got this tree:\n%s", got)
+		}
+	})
 	t.Run("nsys", func(t *testing.T) {
 		p := on(t)
 		p.path = nsys(t)

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ type Variant struct {
 	Roles   []Result `json:"roles"`
 }
 
-// Result holds the figures of a role's load and window, by name. Unknown figures are absent.
+// Result holds the figures of a load and a window, by name. Unknown figures are absent. Role is "all" for the load of
+// several workers, and a worker such as prefill_w0 for the window of one of several workers of its role.
 type Result struct {
 	Role    spec.Role          `json:"role"`
 	Figures map[string]float64 `json:"figures"`
@@ -124,15 +126,36 @@ func (s *Sweep) Look() {
 			v.Take(state)
 		}
 		v.Roles = []Result{}
-		for _, role := range []spec.Role{spec.Prefill, spec.Decode, spec.Aggregated} {
+		for _, name := range measured(dir) {
 			of := map[string]float64{}
-			load(filepath.Join(dir, "bench_"+string(role)+".jsonl"), of)
-			window(filepath.Join(dir, "analysis_"+string(role)+".json"), of)
+			load(filepath.Join(dir, "bench_"+name+".jsonl"), of)
+			window(filepath.Join(dir, "analysis_"+name+".json"), of)
 			if len(of) > 0 {
-				v.Roles = append(v.Roles, Result{role, of})
+				v.Roles = append(v.Roles, Result{spec.Role(name), of})
 			}
 		}
 	}
+}
+
+// measured returns the names of a job's loads and windows: all, roles, or workers.
+func measured(dir string) (names []string) {
+	for _, part := range []string{"bench_", "analysis_"} {
+		files, _ := filepath.Glob(filepath.Join(dir, part+"*.json*"))
+		for _, f := range files {
+			name, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(f), part), ".")
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	order := []string{"all", "prefill", "decode", "agg"}
+	slices.SortFunc(names, func(a, b string) int {
+		place := func(name string) int {
+			return slices.IndexFunc(order, func(first string) bool { return strings.HasPrefix(name, first) })
+		}
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+	})
+	return names
 }
 
 // Take copies a job's state.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -26,10 +27,15 @@ const (
 // today reports whether a job has one of the dialects that srtctl has had since December 19, 2025.
 func today(j *spec.Job) bool { return j.Dialect().Today() }
 
-// today assigns the workers of a job to nodes and GPUs as today's srtctl does.
+// today assigns the workers of a job to nodes and GPUs as today's srtctl does. Several workers have a router.
 func (p *Plan) today() {
 	j := p.Job
 	placed, _ := j.Place()
+	vllm := todayVLLMPort
+	if len(placed) > 1 {
+		p.Router = routerPort
+		vllm++ // the port of a single vLLM server is that of the router
+	}
 	ports, bootstraps := map[int]int{}, map[int]int{}
 	process := 0
 	for _, at := range placed {
@@ -37,9 +43,10 @@ func (p *Plan) today() {
 		leader := at.Nodes[0]
 		w.Port = todayPort + todayStride*ports[leader]
 		if j.Backend.Type == spec.VLLM {
-			w.Port = todayVLLMPort + ports[leader]
+			w.Port = vllm + len(p.Workers) // unique, because it names the directory of traces
 		}
 		if p.Local {
+			leader = 0 // all nodes are this machine
 			w.Port, w.Dist = httpPort+len(p.Workers), distPort+len(p.Workers)
 		}
 		if port, ok := value(j.Backend.Config[at.Role], "port").(int64); ok && j.Backend.Type != spec.VLLM {
@@ -47,12 +54,12 @@ func (p *Plan) today() {
 		}
 		ports[leader]++
 		if at.Role == spec.Prefill {
-			w.Second = bootstraps[leader]
+			w.Bootstrap = bootstrapPort + bootstraps[leader]
 			bootstraps[leader]++
 		}
 		process += len(at.Nodes)
-		if ph := j.Phase(at.Role); ph != nil && len(placed) == 1 {
-			p.Phases = append(p.Phases, Phase{Role: at.Role, Worker: len(p.Workers), Prompts: max(promptsOf(ph, shortest(j, ph)), ph.Concurrency*j.Today.PromptsMult), Phase: *ph})
+		if ph := j.Phase(at.Role); ph != nil {
+			p.Phases = append(p.Phases, Phase{Name: phaseName(j, &w), Role: at.Role, Worker: len(p.Workers), Prompts: promptsToday(j, ph, at.Role), Phase: *ph})
 		}
 		p.Workers = append(p.Workers, w)
 	}
@@ -83,14 +90,10 @@ func (p *Plan) Check() error {
 // frontend is sglang or vllm. Other frontends need other programs, which Replaced names.
 func (p *Plan) serverToday(w *Worker, rank int, logs, leader, node string) Command {
 	j, b := p.Job, &p.Job.Backend
-	c := Command{}
-	for _, v := range slices.Concat(b.Environment[w.Role], j.Today.Environment) {
-		value := strings.NewReplacer("{node}", node, "{node_id}", strconv.Itoa(w.Nodes[rank])).Replace(v.Value)
-		c.Env = append(c.Env, v.Name+"="+value)
-	}
+	c := Command{Env: p.environment(w, rank, node)}
 	direct := b.Type == spec.VLLM && j.Today.Frontend == "vllm" && !p.Local && !j.Today.SetVisible
-	if len(w.GPUs) > 0 && !direct {
-		c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES="+joined(w.GPUs))
+	if gpus := p.visible(w, rank); len(gpus) > 0 && !direct {
+		c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES="+joined(gpus))
 	}
 	if j.Profiling.Type == spec.Torch && b.Type == spec.SGLang {
 		c.Env = append(c.Env, "SGLANG_TORCH_PROFILER_DIR="+p.profiles(logs, w.Role))
@@ -109,12 +112,7 @@ func (p *Plan) serverToday(w *Worker, rank int, logs, leader, node string) Comma
 	}
 	c.Args = append(c.Args, "python3", "-m", "sglang.launch_server", "--model-path", p.model(), "--served-model-name", p.served(),
 		"--host", "0.0.0.0", "--port", strconv.Itoa(port), "--nccl-port", strconv.Itoa(ncclPort+w.Process+rank))
-	if w.Role != spec.Aggregated {
-		c.Args = append(c.Args, "--disaggregation-mode", string(w.Role))
-		if w.Role == spec.Prefill && rank == 0 {
-			c.Args = append(c.Args, "--disaggregation-bootstrap-port", strconv.Itoa(bootstrapPort+w.Second))
-		}
-	}
+	c.Args = append(c.Args, p.pairing(w, rank)...)
 	if len(w.Nodes) > 1 {
 		c.Args = append(c.Args, "--dist-init-addr", fmt.Sprintf("%s:%d", leader, w.Dist), "--nnodes", strconv.Itoa(len(w.Nodes)), "--node-rank", strconv.Itoa(rank))
 	}
@@ -147,7 +145,8 @@ func (p *Plan) vllm(w *Worker, rank int, logs, leader string, direct bool) []str
 	switch ph := j.Phase(w.Role); {
 	case ph == nil:
 	case j.Profiling.Type == spec.Torch:
-		set("profiler-config", fmt.Sprintf(`{"profiler": "torch", "torch_profiler_dir": %q}`, p.profiles(logs, w.Role)))
+		dir := strings.ReplaceAll(p.outputDir(logs, w.Role), "{port}", strconv.Itoa(w.Port))
+		set("profiler-config", fmt.Sprintf(`{"profiler": "torch", "torch_profiler_dir": %q}`, dir))
 	case j.Profiling.Type == spec.Nsys:
 		set("profiler-config", fmt.Sprintf(`{"profiler": "cuda", "delay_iterations": %d, "max_iterations": %d}`, ph.StartStep, ph.StopStep-ph.StartStep))
 	}
@@ -229,8 +228,9 @@ func (p *Plan) Replaced() (lines []string) {
 	if what := programs[j.Backend.Type]; what != "" && j.Today.Frontend == "dynamo" {
 		lines = append(lines, "starts "+what+": no NATS, etcd, Dynamo and nginx")
 	}
-	if len(p.Workers) > 1 {
-		lines = append(lines, "several workers: requests come through a router, which job apply does not start yet, so no load is shown")
+	if p.Router > 0 {
+		instead := map[string]string{"dynamo": "Dynamo's frontend", spec.SGLang: "sglang_router"}
+		lines = append(lines, "requests go through stepscope route instead of "+cmp.Or(instead[j.Today.Frontend], "a frontend"))
 	}
 	if n := len(j.Benchmark.Concurrencies); n > 1 && len(p.Phases) > 0 {
 		lines = append(lines, fmt.Sprintf("%d concurrencies: the load has the concurrency %d; --concurrency chooses another one", n, p.Phases[0].Concurrency))
@@ -244,33 +244,32 @@ func NotRun(j *spec.Job) (parts []string) {
 	if !today(j) {
 		return parts
 	}
-	switch {
-	case j.Disaggregated():
-		parts = append(parts, "prefill and decode workers of this format")
-	case j.Workers(spec.Aggregated) > 1:
-		parts = append(parts, "several workers of this format, which need a router")
-	}
 	if !j.Recorded() && len(j.Cannot) == 0 {
-		parts = append(parts, "a benchmark without profiling (add profiling: {type: torch, aggregated: {start_step: 40, stop_step: 60}})")
+		phases := "aggregated: {start_step: 40, stop_step: 60}"
+		if j.Disaggregated() {
+			phases = "prefill: {start_step: 5, stop_step: 15}, decode: {start_step: 40, stop_step: 60}"
+		}
+		parts = append(parts, "a benchmark without profiling (add profiling: {type: torch, "+phases+"})")
 	}
 	return parts
 }
 
-// shortest returns the number of tokens of the shortest answer of a load.
-func shortest(j *spec.Job, ph *spec.Phase) int {
+// shortest returns the length of the shortest prompt or answer of a load, from the longest.
+func shortest(j *spec.Job, longest int) int {
 	ratio, err := strconv.ParseFloat(rangeRatio(j), 64)
 	if err != nil {
-		return max(1, ph.OSL)
+		return max(1, longest)
 	}
-	return max(1, int(float64(ph.OSL)*ratio))
+	return max(1, int(float64(longest)*ratio))
 }
 
-// after returns the step of the load after which the window is opened. Under nsys, vLLM itself waits for the step.
-func after(j *spec.Job, ph *Phase) int {
+// opens returns the step of the load after which the window is opened, and the number of steps until it is closed.
+// Under nsys, vLLM itself waits for the first step to record.
+func opens(j *spec.Job, ph *Phase) (after, steps int) {
 	if today(j) && j.Backend.Type == spec.VLLM && j.Profiling.Type == spec.Nsys {
-		return 0
+		return 0, ph.StopStep
 	}
-	return ph.StartStep
+	return ph.StartStep, ph.StopStep - ph.StartStep
 }
 
 // api returns the API of the servers, as the load names it.
@@ -289,10 +288,17 @@ func rangeRatio(j *spec.Job) string {
 	return strconv.FormatFloat(j.Today.RangeRatio, 'g', -1, 64)
 }
 
-// warmups returns the number of warm-up requests of a load.
+// warmups returns the number of warm-up requests of a load. Each of several workers gets at least one.
 func warmups(j *spec.Job, ph *Phase) int {
-	if !today(j) || j.Benchmark.Type != spec.SABench {
-		return warmupRequests
+	n := warmupRequests
+	switch {
+	case !today(j):
+		return n
+	case j.Benchmark.Type == spec.SABench:
+		n = ph.Concurrency * j.Today.WarmupMult
 	}
-	return ph.Concurrency * j.Today.WarmupMult
+	for _, role := range j.Roles() {
+		n = max(n, min(n, 1)*j.Workers(role))
+	}
+	return n
 }

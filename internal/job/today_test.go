@@ -28,8 +28,8 @@ func TestTodayConfig(t *testing.T) {
 			for i := range p.Workers {
 				out += fmt.Sprintln(p.Server(&p.Workers[i], 0, "/logs", "HOST", "NODE"))
 			}
-			for i := range p.Phases {
-				out += fmt.Sprintln(p.Load(&p.Phases[i], "/logs", 60))
+			for _, l := range p.Loads() {
+				out += fmt.Sprintln(p.Load(&l, "/logs", 60))
 			}
 			return out, j
 		}

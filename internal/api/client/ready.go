@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -44,6 +46,60 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// ReadyWorkers polls a router once a second until it has at least n healthy workers. A server that is no router is an
+// error at once. If workers are not ready immediately, ReadyWorkers calls waiting once, with their URLs.
+func (s *Server) ReadyWorkers(ctx context.Context, n int, limit time.Duration, waiting func(why error)) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var last error
+	for {
+		err := s.workersReady(limited, n)
+		refused, answered := errors.AsType[*Refused](err)
+		switch {
+		case err == nil:
+			return nil
+		case answered && refused.Status/100 == 4:
+			return fmt.Errorf("%s is no router that lists its workers: %w", s.URL, err)
+		case last == nil:
+			last = err
+			waiting(err)
+		case limited.Err() == nil: // when the limit is reached, the earlier error is more informative
+			last = err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-limited.Done():
+			if ctx.Err() == nil {
+				return fmt.Errorf("the router is not ready: %w", last)
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// workersReady returns an error with the URLs of the workers that are not healthy, if a router has fewer than n others.
+func (s *Server) workersReady(ctx context.Context, n int) error {
+	var list struct {
+		Workers []struct {
+			URL     string
+			Healthy bool `json:"is_healthy"`
+		}
+	}
+	if err := s.Get(ctx, "/workers", &list); err != nil {
+		return err
+	}
+	left := []string{}
+	for _, w := range list.Workers {
+		if !w.Healthy {
+			left = append(left, w.URL)
+		}
+	}
+	if healthy := len(list.Workers) - len(left); healthy < n {
+		return fmt.Errorf("%d of %d workers are ready; not ready: %s", healthy, n, cmp.Or(strings.Join(left, ", "), "workers that it does not list"))
+	}
+	return nil
 }
 
 // Waiting returns a function for the parameter waiting of Ready. The returned function reports, through say, the reason

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,6 +47,46 @@ func TestReady(t *testing.T) {
 	} {
 		waits := 0
 		err := (&Server{URL: tt.url}).Ready(t.Context(), tt.path, tt.limit, func(error) { waits++ })
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || waits != tt.waits {
+			t.Errorf("%s: %v, %d messages of waiting; want %q, %d", tt.path, err, waits, tt.want, tt.waits)
+		}
+	}
+}
+
+// TestReadyWorkers checks that a router is ready when all its workers are, and that an error names the others.
+func TestReadyWorkers(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		second := "false"
+		if asked.Add(1) > 1 {
+			second = "true"
+		}
+		switch r.URL.Path {
+		case "/soon/workers":
+			io.WriteString(w, `{"workers":[{"url":"http://a:1","is_healthy":true},{"url":"http://b:2","is_healthy":`+second+`}]}`)
+		case "/never/workers":
+			io.WriteString(w, `{"workers":[{"url":"http://a:1","is_healthy":true},{"url":"http://b:2","is_healthy":false}]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer hs.Close()
+	for _, tt := range []struct {
+		path  string
+		n     int
+		limit time.Duration
+		waits int
+		want  string // "": ready
+	}{
+		{"/soon", 2, time.Minute, 1, ""},
+		{"/never", 1, time.Minute, 0, ""},
+		{"/never", 2, 100 * time.Millisecond, 1, "the router is not ready: 1 of 2 workers are ready; not ready: http://b:2"},
+		{"/never", 3, 100 * time.Millisecond, 1, "1 of 3 workers are ready; not ready: http://b:2"},
+		{"/server", 1, time.Minute, 0, "is no router that lists its workers: "},
+	} {
+		waits := 0
+		err := (&Server{URL: hs.URL + tt.path}).ReadyWorkers(t.Context(), tt.n, tt.limit, func(error) { waits++ })
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || waits != tt.waits {
 			t.Errorf("%s: %v, %d messages of waiting; want %q, %d", tt.path, err, waits, tt.want, tt.waits)
 		}

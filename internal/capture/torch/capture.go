@@ -21,6 +21,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -64,7 +65,7 @@ const profilerDir = "SGLANG_TORCH_PROFILER_DIR"
 
 // Window describes a recording. The zero value records CPU and GPU until [Session.Stop].
 //
-// OutputDir is the parent directory of windows. For vLLM it must be the directory that was given to vLLM at its start.
+// OutputDir is the parent directory of windows. In it, {role} and {port} stand for the role and the port of a server. For vLLM it must be the directory that was given to vLLM at its start.
 // "" means the directory that the server reports. If the server reports no directory, "" means SGLang's default.
 type Window struct {
 	OutputDir string `json:"output_dir"` // on the servers, absolute
@@ -164,6 +165,7 @@ type member struct {
 	info    Info
 	raw     []byte // /server_info without secrets
 	dir     string // directory of the server's files, on the server
+	given   string // directory of windows that the caller gave, on the server
 	// before holds the files that were in the directory before the window, because vLLM has one directory for all
 	// windows.
 	before    map[string]bool
@@ -262,13 +264,14 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 		return nil, err
 	}
 	for _, m := range s.members {
-		m.w.OutputDir = cmp.Or(m.w.OutputDir, m.info.Dir, OutputDir(""))
+		m.given = strings.NewReplacer("{role}", m.Role, "{port}", strconv.Itoa(portOf(m.URL))).Replace(w.OutputDir)
+		m.w.OutputDir = cmp.Or(m.given, m.info.Dir, OutputDir(""))
 		m.dir = path.Join(m.w.OutputDir, s.ID)
 		if s.several() {
 			m.dir = path.Join(m.dir, m.Name)
 		}
 	}
-	if err := s.eachUp(ctx, false, func(m *member) error { return m.place(ctx, w.OutputDir) }); err != nil {
+	if err := s.eachUp(ctx, false, func(m *member) error { return m.place(ctx, m.given) }); err != nil {
 		return nil, err
 	}
 	s.w.OutputDir = s.members[0].w.OutputDir

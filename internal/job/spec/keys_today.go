@@ -78,7 +78,7 @@ func backendsToday() (all []key[Job]) {
 		key[Job]{name: "set_cuda_visible_devices", only: today, about: "Choose GPUs with CUDA_VISIBLE_DEVICES instead of --device-ids.", at: func(j *Job) any { return &j.Today.SetVisible }},
 		aFlag("allow_prefill_decode_colocation", "Prefill and decode workers may share a node.", ignored),
 		aFlag("allow_prefill_decode_colocation_across_nodes", "Prefill and decode workers may share several nodes.", ignored),
-		aText("dp_launch_mode", "Processes of data-parallel workers: per_node or per_gpu.", ignored),
+		key[Job]{name: "dp_launch_mode", class: ignored, only: today, about: "Processes of data-parallel workers.", today: []string{perNode, "per_gpu"}, at: func(j *Job) any { return &j.Today.Layout.DPLaunch }},
 	)...)
 	all = append(all, of(TRTLLM, roles("trtllm_config"), aFlag("publish_events_and_metrics", "Publish events and metrics.", ignored),
 		aNumber("sequential_node_start", "Start the nodes of a worker one after the other.", ignored), aFlag("numa_memory_bind", "Bind memory to NUMA nodes.", ignored))...)
@@ -101,7 +101,8 @@ func benchmarksToday() []key[Job] {
 		aText("dataset_path", "File of a custom dataset.", cannotRun),
 		aText("custom_tokenizer", "Class of a tokenizer.", ignored), aFlag("reuse_http_connections", "Reuse connections.", ignored),
 		aFraction("slow_down_sleep_time", "Seconds by which decode steps are delayed at first.", ignored), aFraction("slow_down_wait_time", "Seconds until the delay ends.", ignored),
-		aText("client_placement", "Node of the client: head or last_decode.", ignored), aFlag("client_dedicated_node", "One more node for the client.", ignored),
+		leaf("client_placement", "Node of the client: head or last_decode.", ignored, func(j *Job) any { return &j.Today.Layout.ClientPlace }),
+		leaf("client_dedicated_node", "One more node for the client.", ignored, func(j *Job) any { return &j.Today.Layout.ClientNode }),
 		aFlag("colocate_with_frontend", "The client shares the node of the frontend.", ignored), aFlag("export_node_metrics", "Export metrics of the nodes.", ignored),
 		aText("aiperf_package", "Package of AIPerf.", ignored), anything("aiperf_args", "Arguments of AIPerf.", ignored), anything("sweep", "Not used by srtctl.", ignored),
 		aNumber("num_examples", "Examples of an accuracy benchmark.", cannotRun), aNumber("max_tokens", "Longest answer.", cannotRun), aNumber("repeat", "Repetitions.", cannotRun),
@@ -124,7 +125,8 @@ func frontendToday() key[Job] {
 		aText("nginx_keepalive_timeout", "Timeout of connections.", ignored),
 		anything("args", "Arguments of the frontend.", ignored), aMap("env", "Environment of the frontend.", ignored),
 		anything("ctx_router", "Router of TensorRT-LLM.", ignored), anything("gen_router", "Router of TensorRT-LLM.", ignored), anything("server_config_extra", "More settings of TensorRT-LLM.", ignored),
-		aText("orchestrator_placement", "Node of the frontend: head or first_decode.", ignored), aFlag("dedicated_node", "One more node for the frontend.", ignored))
+		leaf("orchestrator_placement", "Node of the frontend: head or first_decode.", ignored, func(j *Job) any { return &j.Today.Layout.FrontendPlace }),
+		leaf("dedicated_node", "One more node for the frontend.", ignored, func(j *Job) any { return &j.Today.Layout.FrontendNode }))
 }
 
 func dynamoToday() key[Job] {
@@ -167,7 +169,8 @@ func observabilityToday() key[Job] {
 
 func telemetryToday() key[Job] {
 	return section("telemetry", "Power of the GPUs.", ignored,
-		aFlag("enabled", "On.", ignored), exporter("dcgm_exporter"), aFraction("default_frequency", "Interval.", ignored), aText("storage_subdir", "Directory.", ignored),
+		leaf("enabled", "On.", ignored, func(j *Job) any { return &j.Today.Layout.Telemetry }),
+		exporter("dcgm_exporter"), aFraction("default_frequency", "Interval.", ignored), aText("storage_subdir", "Directory.", ignored),
 		aFlag("required", "The job fails without it.", ignored), aFraction("startup_timeout_seconds", "Timeout.", ignored), aFraction("request_timeout_seconds", "Timeout.", ignored),
 		aFraction("collector_join_timeout_seconds", "Timeout.", ignored))
 }

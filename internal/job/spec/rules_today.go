@@ -29,6 +29,7 @@ func (r jobRules) checkToday() {
 	r.profiled(roles)
 	r.loads()
 	r.frontend(roles)
+	r.layout(roles)
 	r.cannot(roles)
 	j.Load(0)
 	if roles != nil && j.Resources.GPUsPerNode > memory.MostRanks/max(1, j.totalNodes()) {

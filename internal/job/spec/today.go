@@ -49,6 +49,8 @@ type Today struct {
 	ChatTemplate            bool
 	Dataset                 string
 
+	Layout Layout
+
 	Load            Phase  // the load of the dialect M
 	Aggregated      *Phase // recorded phase of aggregated workers
 	NsysArgs        []string
@@ -56,7 +58,7 @@ type Today struct {
 }
 
 func newToday() Today {
-	return Today{Frontend: "dynamo", Multiple: true, Attempts: 180, Interval: 10, PromptsMult: 10, WarmupMult: 2, RangeRatio: 0.8, ChatTemplate: true, Dataset: "random"}
+	return Today{Frontend: "dynamo", Multiple: true, Attempts: 180, Interval: 10, PromptsMult: 10, WarmupMult: 2, RangeRatio: 0.8, ChatTemplate: true, Dataset: "random", Layout: newLayout()}
 }
 
 // Dialect returns the dialect of the job's file.

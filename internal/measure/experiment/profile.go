@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/load"
 )
@@ -19,6 +20,9 @@ type Profile struct {
 	Window  torch.Window
 	Options torch.Options
 	After   *int64 // forward steps of the load before the window; nil: the window opens when the load is steady
+	// PrefillAfter and PrefillSteps replace After and Window.NumSteps on prefill servers; nil and 0: they do not.
+	PrefillAfter *int64
+	PrefillSteps int
 	// At is the time from the first request to the opening of the window. If At is nil, After applies.
 	At *time.Duration
 	// FitSteps chooses the number of steps of the window to fit the load. If neither At nor After is set, further windows
@@ -64,21 +68,25 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 			return begun >= 0 && after-begun >= *p.At
 		}
 	}
-	if p.After != nil && *p.After > 0 {
-		counted, err := p.count(ctx, log)
-		if err != nil {
-			return nil, err
-		}
-		if !counted {
-			reached = func(time.Duration) bool { return at.made() >= *p.After }
-		}
-	}
 	s, err := torch.Prepare(ctx, p.Targets, p.Window, p.Options)
 	if err != nil {
 		return nil, err
 	}
+	if p.PrefillSteps > 0 {
+		s.SetPrefillSteps(p.PrefillSteps)
+	}
+	counted := false
+	if most := max(p.after(api.Prefill), p.after("")); most > 0 {
+		if counted, err = s.After(ctx, p.after); err != nil {
+			return nil, fmt.Errorf("begin the window after %d steps: %w", most, err)
+		}
+		if !counted {
+			log(fmt.Sprintf("The window cannot begin with a step of the server: it begins when the running requests have received %d tokens each, on average", most))
+			reached = func(time.Duration) bool { return at.made() >= most }
+		}
+	}
 	w := &window{p: p, session: s, guarded: make(chan struct{})}
-	first := p.first(at, s.Prefills())
+	first := counted || p.first(at, s.Prefills())
 	if first || p.At == nil && at.short(p.steps(at)) {
 		if !first {
 			log(fmt.Sprintf("The load has about %d forward steps, too few for a window in its steady part: the window opens before the load and affects most of it", at.forwards()))
@@ -113,31 +121,18 @@ func (p *Profile) first(at *level, prefills bool) bool {
 	if p.At != nil {
 		return *p.At <= 0
 	}
-	return p.After != nil && *p.After == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
+	return p.After != nil && p.after(api.Prefill) == 0 && p.after("") == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
 }
 
-// count converts p.After, a number of steps of the load, to a start step of the server. A server counts its steps from
-// its own start. If the server does not export its step count, as with SGLang 0.5.11, count returns false, and the
-// tokens of the load are counted instead.
-func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
-	if len(p.Targets) != 1 {
-		return false, fmt.Errorf("a window that begins after %d steps of the load needs exactly one server: there are %d", *p.After, len(p.Targets))
+// after returns the number of forward steps of the load before the window of a server with a role.
+func (p *Profile) after(role string) int64 {
+	switch {
+	case p.After == nil:
+		return 0
+	case role == api.Prefill && p.PrefillAfter != nil:
+		return *p.PrefillAfter
 	}
-	c, err := torch.Count(ctx, p.Targets[0], p.Options)
-	if errors.Is(err, torch.ErrNoCount) {
-		log(fmt.Sprintf("The server does not report its number of forward steps: the window begins when the running requests have received %d tokens each, on average", *p.After))
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("begin the window after %d steps: %w", *p.After, err)
-	}
-	made, err := c.Steps(ctx)
-	if err != nil {
-		return false, err
-	}
-	p.Window.StartStep = int64(made) + *p.After + 1
-	log(fmt.Sprintf("The server has run %.0f forward steps: the window begins with step %d", made, p.Window.StartStep))
-	return true, nil
+	return *p.After
 }
 
 // steps returns the number of steps of the window, if this number is known before the load.

@@ -36,6 +36,7 @@ type Serving struct {
 	Run       bench.Run    // the fields known in advance: tool, backend, data set, tag, args
 
 	Ready        time.Duration // timeout for the server to become ready; 0: do not wait
+	ReadyWorkers int           // healthy workers that a router must have to be ready; 0: no router
 	Warmup       int           // warm-up requests; 0: none
 	Flush        bool
 	FlushTimeout time.Duration
@@ -170,7 +171,11 @@ func (s *Serving) ready(ctx context.Context) error {
 	if s.Load.Backend == "trt" {
 		path = "/"
 	}
-	return s.Server.Ready(ctx, path, s.Ready, s.Server.Waiting(s.Ready, s.Log))
+	began := time.Now()
+	if err := s.Server.Ready(ctx, path, s.Ready, s.Server.Waiting(s.Ready, s.Log)); err != nil || s.ReadyWorkers == 0 {
+		return err
+	}
+	return s.Server.ReadyWorkers(ctx, s.ReadyWorkers, s.Ready-time.Since(began), s.Server.Waiting(s.Ready, s.Log))
 }
 
 // model gets the model's name from the server if the user gave no name.
