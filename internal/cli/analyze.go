@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ type analyzeCmd struct {
 	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
+	SourceFrom string `name:"source-from" placeholder:"DIR|FILE" help:"A window of the same server with Python stacks and without CUDA graphs: take the code that launches the kernels of graphs from it."`
 	Model      string `name:"model-config" placeholder:"FILE|DIR" help:"Configuration of the model (config.json): compare the steps with what the device can do at best."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - writes only the page to stdout."`
 
@@ -108,6 +110,13 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		}
 		opt.LayersFrom = from
 	}
+	if c.SourceFrom != "" {
+		from, err := inputFlags{Paths: []string{c.SourceFrom}}.input()
+		if err != nil {
+			return err
+		}
+		opt.SourceFrom = from
+	}
 	if c.Model != "" {
 		if opt.Model, err = light.OpenModel(c.Model); err != nil {
 			return fmt.Errorf("--model-config: %w", err)
@@ -154,8 +163,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if len(servers) <= 1 {
 		return opt.Window(ctx, in, run, servers)
 	}
-	if c.LayersFrom != "" {
-		return usagef("--layers-from needs the window of one server: there are %d", len(servers))
+	if from := cmp.Or(c.LayersFrom, c.SourceFrom); from != "" {
+		return usagef("--layers-from and --source-from need the window of one server: there are %d", len(servers))
 	}
 	if c.HTML == "-" {
 		return usagef("--html -: there are %d servers, each with its own page: give a file name to derive theirs from", len(servers))

@@ -63,7 +63,7 @@ func (f *finder) references(w Window) {
 			}
 			at := r.RangeAt(i)
 			layer := f.marks.LayerAt(r, at)
-			x := op{names[o.Name], keys[o.Key], o.Class}
+			x := op{names[o.Name], keys[o.Key], r.SiteOf(i), o.Class}
 			if layer >= 0 {
 				n := int32(f.marks.Layers[layer].N)
 				if cur == nil || n < reached || cur.step != o.Step {
@@ -141,7 +141,7 @@ func (f *finder) nearest(u *unit) []*reference {
 // reference has only one layer between these two places.
 func align(ops []op, ref *reference) *found {
 	n, m := len(ops), len(ref.ops)
-	out := &found{known: make([]bool, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
+	out := &found{known: make([]bool, n), sites: make([]int32, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
 	if n*m > largest {
 		out.why = fact.Of("graph_layers_long", "n", n)
 		return out
@@ -181,17 +181,19 @@ func align(ops []op, ref *reference) *found {
 	first, last := make([]int, n), make([]int, n) // per op: matches in the reference over all best alignments; -1: none
 	for i := range n {
 		first[i], last[i] = -1, -1
-		same := true
+		same, site := true, int32(-1)
 		for j := range m {
 			if v := worth(i, j); v > 0 && ahead[i*w+j]+v+rest[(i+1)*w+j+1] == most {
 				if first[i] < 0 {
-					first[i] = j
+					first[i], site = j, ref.ops[j].site
 				}
-				last[i] = j
+				if last[i] = j; v < sameKey || site != ref.ops[j].site {
+					site = -1
+				}
 				same = same && ref.layers[j] == ref.layers[first[i]]
 			}
 		}
-		out.template.Of[i] = -1
+		out.template.Of[i], out.sites[i] = -1, site
 		switch {
 		case first[i] < 0:
 		case !same:

@@ -13,6 +13,7 @@ package graphlayers
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -40,6 +41,7 @@ type Window struct {
 // op is a kernel, reduced to the properties by which it is matched.
 type op struct {
 	name, key int32 // indices in the explained window's Names; -1: not in that window
+	site      int32 // index in Names.Sites of the op's own window; -1: unknown
 	class     kernel.Class
 }
 
@@ -53,10 +55,11 @@ type unit struct {
 // found is the placement of the ops of a unit.
 type found struct {
 	template *prep.Template
-	known    []bool // whether the place of each op is known; it may be outside all layers
-	unsure   int    // number of ops that may be in several layers
-	layers   int    // number of layers of a motif
-	by       string // method, as in result.GraphLayers
+	sites    []int32 // per op: site of the same op of the reference; -1: unknown; nil: no reference
+	known    []bool  // whether the place of each op is known; it may be outside all layers
+	unsure   int     // number of ops that may be in several layers
+	layers   int     // number of layers of a motif
+	by       string  // method, as in result.GraphLayers
 	why      fact.Fact
 }
 
@@ -79,23 +82,9 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 	} else {
 		f.references(own)
 	}
-	byKind := map[trace.StepKind]*kindOf{}
-	var kinds []trace.StepKind
-	for _, r := range own.Ranks {
-		for _, u := range unitsOf(r) {
-			kind := r.KindAt(u.step)
-			k := byKind[kind]
-			if k == nil {
-				k = &kindOf{}
-				byKind[kind] = k
-				kinds = append(kinds, kind)
-			}
-			k.add(u, f.find(&u))
-		}
-	}
-	slices.Sort(kinds)
+	byKind := f.place()
 	sure := alike(byKind)
-	for _, kind := range kinds {
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		k := byKind[kind]
 		row := k.row(kind)
 		if row.Known && !sure {
@@ -110,6 +99,51 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 		out = append(out, row)
 	}
 	return out
+}
+
+// Carry gives the kernels of replays the places from which the same kernels were launched in another window of the same
+// server. It reports the result for each kind of step. marks are the markers of the other window's ranks.
+func Carry(own, from Window, marks *prep.Markers) (out []result.GraphLayers) {
+	f := finder{own: own, marks: marks, seen: map[string]*found{}}
+	f.references(from)
+	byKind := f.place()
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		k := byKind[kind]
+		row := k.row(kind)
+		if row.Known {
+			for i := range k.units {
+				k.units[i].carry(k.found[i], own.Names, from.Names)
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// carry gives the replayed ops of a unit the sites that were found.
+func (u *unit) carry(found *found, own, from *prep.Names) {
+	for i, site := range found.sites {
+		if site >= 0 && u.rank.InGraph(&u.rank.Ops[u.ops[i]]) {
+			u.rank.Carry(u.ops[i], own.Site(from.Sites[site]))
+		}
+	}
+}
+
+// place finds the placement of the ops of all steps with graph replays, by kind of step.
+func (f *finder) place() map[trace.StepKind]*kindOf {
+	byKind := map[trace.StepKind]*kindOf{}
+	for _, r := range f.own.Ranks {
+		for _, u := range unitsOf(r) {
+			kind := r.KindAt(u.step)
+			k := byKind[kind]
+			if k == nil {
+				k = &kindOf{}
+				byKind[kind] = k
+			}
+			k.add(u, f.find(&u))
+		}
+	}
+	return byKind
 }
 
 // kindOf holds the steps with graph replays of one kind.
@@ -186,7 +220,7 @@ func (f *finder) opsOf(u *unit) []op {
 	out := make([]op, len(u.ops))
 	for i, at := range u.ops {
 		o := &u.rank.Ops[at]
-		out[i] = op{o.Name, o.Key, o.Class}
+		out[i] = op{o.Name, o.Key, -1, o.Class}
 	}
 	return out
 }

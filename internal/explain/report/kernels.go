@@ -161,6 +161,10 @@ func kernelsTable(r *result.Report, limit int) *table {
 			{name: "timed", right: true, page: true, help: "share of the total that the rates are measured over"},
 		},
 	}
+	if r.Sites.Told > 0 {
+		t.lead += " " + sitesLead(&r.Sites)
+		t.cols = append(t.cols, column{name: "source", help: "module, and function of the engine, that launch it; the longest of several", flex: true, min: 30, tail: true, code: true, drop: 4})
+	}
 	for i := range rows {
 		k := &rows[i]
 		t.rows = append(t.rows, []cell{
@@ -169,6 +173,9 @@ func kernelsTable(r *result.Report, limit int) *table {
 			durCell(k.Median), durCell(k.P99), spanCell(k), overRanksCell(k),
 			rateCell(k.TFLOPs), rateCell(k.GBs), shareIf(k.Timed),
 		})
+		if r.Sites.Told > 0 {
+			t.rows[i] = append(t.rows[i], sourceCell(k))
+		}
 	}
 	scaleSpans(t.rows, 9)
 	return t
