@@ -26,7 +26,7 @@ type analyzeCmd struct {
 	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
-	SourceFrom string `name:"source-from" placeholder:"DIR|FILE" help:"A window of the same server with Python stacks and without CUDA graphs: take the code that launches the kernels of graphs from it."`
+	SourceFrom string `name:"source-from" placeholder:"DIR|FILE" help:"Show the code that launches each kernel; for kernels in graphs, take it from this window of the same server, recorded with Python stacks and without CUDA graphs."`
 	Model      string `name:"model-config" placeholder:"FILE|DIR" help:"Configuration of the model (config.json): compare the steps with what the device can do at best."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - writes only the page to stdout."`
 
@@ -115,7 +115,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		opt.SourceFrom = from
+		opt.SourceFrom, opt.Show.Tables = from, append(opt.Show.Tables, "kernels")
 	}
 	if c.Model != "" {
 		if opt.Model, err = light.OpenModel(c.Model); err != nil {

@@ -43,8 +43,8 @@ type Options struct {
 	Layers     bool
 	LayersFrom *Window
 	FromName   string // name of LayersFrom, for errors
-	// SourcesFrom is a window of the same server, recorded with Python stacks and without graphs. It tells which code
-	// launches the kernels of replayed graphs. nil: unknown.
+	// SourcesFrom is a window of the same server, recorded with Python stacks and without graphs, from which kernels
+	// without a source take theirs; nil: none.
 	SourcesFrom     *Window
 	SourcesFromName string // name of SourcesFrom, for errors
 	// Model is the model's configuration; nil: unknown. It needs Layers.
@@ -78,7 +78,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	carried, err := w.carrySources(opt)
+	aligned, err := w.carrySources(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Collectives = tables.Collectives(a)
 	rep.Classes, rep.Kernels = tables.Kernels(a)
 	rep.Sites = tables.Sources(a, rep.Kernels)
-	rep.Sites.Graphs = carried
+	rep.Sites.Aligned = aligned
 	rep.Layers, layers = tables.Layers(a)
 	rep.Layers.Graphs = graphs
 	rep.Balance = tables.Balance(a)
@@ -149,7 +149,7 @@ func (w *Window) layers(opt Options) (*prep.Markers, []result.GraphLayers, error
 	return marks, graphs, nil
 }
 
-// carrySources takes the sources of replayed kernels from opt.SourcesFrom.
+// carrySources takes the sources of kernels that have none from opt.SourcesFrom.
 func (w *Window) carrySources(opt Options) ([]result.GraphLayers, error) {
 	from := opt.SourcesFrom
 	switch {

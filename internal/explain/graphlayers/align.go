@@ -141,7 +141,7 @@ func (f *finder) nearest(u *unit) []*reference {
 // reference has only one layer between these two places.
 func align(ops []op, ref *reference) *found {
 	n, m := len(ops), len(ref.ops)
-	out := &found{known: make([]bool, n), sites: make([]int32, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
+	out := &found{known: make([]bool, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
 	if n*m > largest {
 		out.why = fact.Of("graph_layers_long", "n", n)
 		return out
@@ -178,6 +178,7 @@ func align(ops []op, ref *reference) *found {
 		}
 	}
 	most := ahead[n*w+m]
+	paired, sites := 0, make([]int32, n)
 	first, last := make([]int, n), make([]int, n) // per op: matches in the reference over all best alignments; -1: none
 	for i := range n {
 		first[i], last[i] = -1, -1
@@ -193,7 +194,10 @@ func align(ops []op, ref *reference) *found {
 				same = same && ref.layers[j] == ref.layers[first[i]]
 			}
 		}
-		out.template.Of[i], out.sites[i] = -1, site
+		out.template.Of[i], sites[i] = -1, site
+		if first[i] >= 0 {
+			paired++
+		}
 		switch {
 		case first[i] < 0:
 		case !same:
@@ -202,6 +206,11 @@ func align(ops []op, ref *reference) *found {
 			out.template.Of[i], out.known[i] = ref.around(first[i], last[i])
 		}
 	}
+	if 2*paired < n { // another model, whose few equal kernels place nothing
+		out.known = make([]bool, n)
+		return out
+	}
+	out.sites = sites
 	out.between(first, last, ref)
 	return out
 }

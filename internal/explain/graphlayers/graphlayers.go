@@ -45,7 +45,7 @@ type op struct {
 	class     kernel.Class
 }
 
-// unit consists of the ops of a step with graph replays, up to the last replayed op.
+// unit consists of the ops of a step, up to the last op that is wanted.
 type unit struct {
 	rank *prep.Rank
 	step int32
@@ -82,7 +82,7 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 	} else {
 		f.references(own)
 	}
-	byKind := f.place()
+	byKind := f.place((*prep.Rank).InGraph)
 	sure := alike(byKind)
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		k := byKind[kind]
@@ -101,12 +101,13 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 	return out
 }
 
-// Carry gives the kernels of replays the places from which the same kernels were launched in another window of the same
-// server. It reports the result for each kind of step. marks are the markers of the other window's ranks.
+// Carry gives kernels the places from which the same kernels were launched in another window of the same server: the
+// kernels of replays and, on ranks recorded without Python stacks, all others. It reports the result for each kind of
+// step. marks are the markers of the other window's ranks.
 func Carry(own, from Window, marks *prep.Markers) (out []result.GraphLayers) {
 	f := finder{own: own, marks: marks, seen: map[string]*found{}}
 	f.references(from)
-	byKind := f.place()
+	byKind := f.place(siteless)
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		k := byKind[kind]
 		row := k.row(kind)
@@ -120,20 +121,23 @@ func Carry(own, from Window, marks *prep.Markers) (out []result.GraphLayers) {
 	return out
 }
 
-// carry gives the replayed ops of a unit the sites that were found.
+// siteless reports whether the rank's own recording cannot show the place from which an op was launched.
+func siteless(r *prep.Rank, o *prep.Op) bool { return !r.Stacks || r.InGraph(o) }
+
+// carry gives the ops of a unit the sites that were found.
 func (u *unit) carry(found *found, own, from *prep.Names) {
 	for i, site := range found.sites {
-		if site >= 0 && u.rank.InGraph(&u.rank.Ops[u.ops[i]]) {
+		if site >= 0 && siteless(u.rank, &u.rank.Ops[u.ops[i]]) {
 			u.rank.Carry(u.ops[i], own.Site(from.Sites[site]))
 		}
 	}
 }
 
-// place finds the placement of the ops of all steps with graph replays, by kind of step.
-func (f *finder) place() map[trace.StepKind]*kindOf {
+// place finds the placement of the ops of all steps with wanted ops, by kind of step.
+func (f *finder) place(wanted func(*prep.Rank, *prep.Op) bool) map[trace.StepKind]*kindOf {
 	byKind := map[trace.StepKind]*kindOf{}
 	for _, r := range f.own.Ranks {
-		for _, u := range unitsOf(r) {
+		for _, u := range unitsOf(r, wanted) {
 			kind := r.KindAt(u.step)
 			k := byKind[kind]
 			if k == nil {
@@ -146,7 +150,7 @@ func (f *finder) place() map[trace.StepKind]*kindOf {
 	return byKind
 }
 
-// kindOf holds the steps with graph replays of one kind.
+// kindOf holds the steps with wanted ops of one kind.
 type kindOf struct {
 	units []unit
 	found []*found
@@ -186,9 +190,9 @@ type finder struct {
 	seen  map[string]*found // results by sequence of kernels
 }
 
-// unitsOf returns the steps of a rank with graph replays.
-func unitsOf(r *prep.Rank) (out []unit) {
-	last := map[int32]int{} // per step: index in the unit of the last replayed op, plus 1
+// unitsOf returns the steps of a rank with wanted ops.
+func unitsOf(r *prep.Rank, wanted func(*prep.Rank, *prep.Op) bool) (out []unit) {
+	last := map[int32]int{} // per step: index in the unit of the last wanted op, plus 1
 	at := map[int32]int{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -197,7 +201,7 @@ func unitsOf(r *prep.Rank) (out []unit) {
 		}
 		n, ok := at[o.Step]
 		if !ok {
-			if !r.InGraph(o) {
+			if !wanted(r, o) {
 				continue
 			}
 			n = len(out)
@@ -205,7 +209,7 @@ func unitsOf(r *prep.Rank) (out []unit) {
 			out = append(out, unit{rank: r, step: o.Step})
 		}
 		out[n].ops = append(out[n].ops, int32(i))
-		if r.InGraph(o) {
+		if wanted(r, o) {
 			last[o.Step] = len(out[n].ops)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // fusedName matches the name that Inductor gives to a kernel: kind, joined names of ops, an optional hash, and a number.
-var fusedName = regexp.MustCompile(`^triton_[a-z]+_fused_(.*?)(?:_[0-9a-f]{8,})?(?:_\d+)?$`)
+var fusedName = regexp.MustCompile(`^triton_[a-z]+_fused(?:_(.*?))??(?:_[0-9a-f]{8,})?(?:_\d+)?$`)
 
 // longOps are names of PyTorch's ops that consist of several words. Those that begin with an underscore are private ops.
 var longOps = strings.Fields(`_to_copy _softmax _log_softmax _unsafe_view _unsafe_index _unsafe_index_put _scaled_mm

@@ -34,6 +34,8 @@ var (
 	// packages matches the path of a directory with packages, and stdlib that of Python's own modules.
 	packages = regexp.MustCompile(`^.*/(?:site-packages|dist-packages|python)/`)
 	stdlib   = regexp.MustCompile(`/lib/python3[^/]*/`)
+	// compiled matches files that torch.compile generated, and the parts of engines that call them.
+	compiled = regexp.MustCompile(`torchinductor_|inductor_cache|torch_compile_cache|torch_aot_compile|/compilation/`)
 )
 
 func setOf(names string) map[string]bool {
@@ -48,8 +50,8 @@ var (
 	// passing are functions that only pass a call on.
 	passing = setOf("__call__ _call_impl _wrapped_call_impl __torch_function__ __torch_dispatch__")
 	// wrappers are packages, and modules of Python, whose functions only pass calls on.
-	wrappers = setOf(`torch triton tvm_ffi functools contextlib threading asyncio multiprocessing concurrent typing
-		importlib runpy inspect enum`)
+	wrappers = setOf(`torch triton tvm_ffi abc asyncio collections concurrent contextlib copy dataclasses enum functools
+		importlib inspect json logging multiprocessing pickle queue re runpy selectors socket threading typing weakref`)
 	// libraries are packages of kernels that engines call.
 	libraries = setOf(`sgl_kernel flashinfer flash_attn flash_attn_interface flash_mla deep_gemm deep_ep aiter cutlass
 		quack tilelang xformers einops numpy triton_kernels`)
@@ -76,7 +78,7 @@ func frameOf(name string) frame {
 	first, _, _ := strings.Cut(strings.TrimSuffix(file, ".py"), "/")
 	text := file + ":" + line + " " + function
 	switch {
-	case wrappers[first], passing[function], file == path && stdlib.MatchString(path), strings.Contains(path, "torchinductor_"):
+	case wrappers[first], passing[function], file == path && stdlib.MatchString(path), compiled.MatchString(path):
 		return frame{kind: frameIgnored}
 	case libraries[first], strings.HasSuffix(path, "_ops.py"):
 		return frame{frameLibrary, text, -1}

@@ -161,9 +161,9 @@ func kernelsTable(r *result.Report, limit int) *table {
 			{name: "timed", right: true, page: true, help: "share of the total that the rates are measured over"},
 		},
 	}
+	t.lead += sitesLead(&r.Sites)
 	if r.Sites.Told > 0 {
-		t.lead += " " + sitesLead(&r.Sites)
-		t.cols = append(t.cols, column{name: "source", help: "module, and function of the engine, that launch it; the longest of several", flex: true, min: 30, tail: true, code: true, drop: 4})
+		t.cols = append(t.cols, column{name: "source", help: "module, file and function that launch it: the most frequent of the known ones", flex: true, min: 24, tail: true, code: true, drop: 1})
 	}
 	for i := range rows {
 		k := &rows[i]

@@ -9,16 +9,24 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// sitesLead explains the column of sources: how many kernels have one, and why the others do not.
+// sitesLead explains the column of sources: the number of kernels that have one, and why the others do not.
 func sitesLead(s *result.Sites) string {
-	text := fmt.Sprintf("The source is known for %s of %s kernels and copies", metric.Count(s.Told), metric.Count(s.Kernels))
+	if s.Told == 0 && len(s.Aligned) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" Sources are known for %s of %s kernels and copies", metric.Count(s.Told), metric.Count(s.Kernels))
 	if s.Carried > 0 {
-		text += fmt.Sprintf(", of %s from the other window", metric.Count(s.Carried))
+		text += fmt.Sprintf(", %s of them from the other window", metric.Count(s.Carried))
 	}
 	if s.InGraphs > 0 {
-		text += fmt.Sprintf("; %s in graphs are not told", metric.Count(s.InGraphs))
-		if len(s.Graphs) == 0 {
+		text += fmt.Sprintf("; not for %s in graphs", metric.Count(s.InGraphs))
+		if len(s.Aligned) == 0 {
 			text += " (--source-from)"
+		}
+	}
+	for i := range s.Aligned {
+		if a := &s.Aligned[i]; !a.Known {
+			text += fmt.Sprintf("; %s steps cannot be aligned with the other window: %s", a.Kind, Words(a.Why))
 		}
 	}
 	return text + "."
@@ -27,16 +35,21 @@ func sitesLead(s *result.Sites) string {
 // sourceCell names the place in the program that launches a kernel.
 func sourceCell(k *result.KernelRow) cell {
 	var full []string
+	rest := k.Count
 	for i := range k.Sources {
 		full = append(full, sourceText(&k.Sources[i]))
+		rest -= k.Sources[i].Count
 	}
-	if len(k.Fused) > 0 {
-		full = append(full, "compiled from "+strings.Join(k.Fused, ", "))
+	if len(full) > 0 && rest > 0 {
+		full = append(full, fmt.Sprintf("unknown (%s)", metric.Count(rest)))
+	}
+	short := strings.Join(k.Fused, ", ")
+	if short != "" {
+		full = append(full, "compiled from "+short)
 	}
 	if len(full) == 0 {
 		return cell{text: dash}
 	}
-	short := strings.TrimPrefix(full[0], "compiled from ")
 	if len(k.Sources) > 0 {
 		s := &k.Sources[0]
 		classes := strings.Split(s.Module, ".")

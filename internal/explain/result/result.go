@@ -395,7 +395,7 @@ type KernelRow struct {
 	// Spread is the median of the slowest rank divided by the median of the fastest rank, minus 1.
 	Spread float64 `json:"rank_spread"`
 	Only   string  `json:"only_rank"` // the rank, if only one of several ranks runs the kernel; otherwise ""
-	// Sources are the places in the program that launched the kernel, the one with the longest total time first.
+	// Sources are the places in the program that launched the kernel, the most frequent first.
 	Sources []KernelSource `json:"sources"`
 	Fused   []string       `json:"fused_ops"` // ops that Inductor names in the kernel's name
 }

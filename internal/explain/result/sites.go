@@ -8,8 +8,8 @@ type Sites struct {
 	Told     int  `json:"told"`      // of these, number with a known place
 	Carried  int  `json:"carried"`   // of Told, number with a place from another window
 	InGraphs int  `json:"in_graphs"` // of the others, number that graphs replayed
-	// Graphs reports, for each kind of step, how many kernels of replays were aligned with the other window.
-	Graphs []GraphLayers `json:"graphs"`
+	// Aligned reports, for each kind of step, how the kernels were aligned with the other window; empty: there is none.
+	Aligned []GraphLayers `json:"aligned"`
 }
 
 // KernelSource is one place in the program that launches a kernel.

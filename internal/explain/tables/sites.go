@@ -77,7 +77,7 @@ func Sources(a *match.Aligned, rows []result.KernelRow) (out result.Sites) {
 			rows[i].Sources = append(rows[i].Sources, place)
 		}
 		slices.SortFunc(rows[i].Sources, func(x, y result.KernelSource) int {
-			return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(x.Frame, y.Frame), cmp.Compare(x.Module, y.Module), cmp.Compare(x.Op, y.Op))
+			return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Frame, y.Frame), cmp.Compare(x.Module, y.Module), cmp.Compare(x.Op, y.Op))
 		})
 	}
 	return out

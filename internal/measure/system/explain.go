@@ -55,7 +55,7 @@ type Options struct {
 	// server, or, if LayersFrom is nil, from the window itself.
 	Layers     bool
 	LayersFrom *window.Input
-	SourceFrom *window.Input // a window of the same server that tells the sources of replayed kernels; nil: none
+	SourceFrom *window.Input // a window of the same server that has the sources of kernels; nil: none
 	Model      *light.Model  // the model's configuration; nil: unknown
 	// Open replaces the function that reads a window; nil: read it from local files.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
@@ -83,6 +83,9 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	r, err := capture.Prepare(o.Rules).Analyze(opt)
 	if err != nil {
 		return err
+	}
+	if opt.SourcesFrom != nil && r.Sites.Carried == 0 {
+		o.Say.Warn("%s: no kernel without a source has the same name and grid at the same place in a step: record the same server and batch size", opt.SourcesFromName)
 	}
 	if r.Partial() {
 		o.Say.Incomplete()
