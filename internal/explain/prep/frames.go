@@ -1,7 +1,6 @@
 package prep
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -25,19 +24,6 @@ const (
 	frameLayer   // call of a module that is a layer
 )
 
-var (
-	// frameName matches the name of a function, as in torch/nn/modules/module.py(1776): _call_impl.
-	frameName = regexp.MustCompile(`^(.*\.py)\((\d+)\): (.*)$`)
-	// moduleName matches the call of a module. The number counts the modules of one class.
-	moduleName = regexp.MustCompile(`^nn\.Module: (\w+)_(\d+)$`)
-	layerClass = regexp.MustCompile(`(?:Layer|Block)$`)
-	// packages matches the path of a directory with packages, and stdlib that of Python's own modules.
-	packages = regexp.MustCompile(`^.*/(?:site-packages|dist-packages|python)/`)
-	stdlib   = regexp.MustCompile(`/lib/python3[^/]*/`)
-	// compiled matches files that torch.compile generated, and the parts of engines that call them.
-	compiled = regexp.MustCompile(`torchinductor_|inductor_cache|torch_compile_cache|torch_aot_compile|/compilation/`)
-)
-
 func setOf(names string) map[string]bool {
 	out := map[string]bool{}
 	for _, name := range strings.Fields(names) {
@@ -57,31 +43,65 @@ var (
 		quack tilelang xformers einops numpy triton_kernels`)
 )
 
-// frameOf returns the frame with a name.
+// frameOf returns the frame with a name, as in torch/nn/modules/module.py(1776): _call_impl, or
+// nn.Module: Qwen3DecoderLayer_17 for the call of a module, where the number counts the modules of one class.
 func frameOf(name string) frame {
-	if m := moduleName.FindStringSubmatch(name); m != nil {
-		if m[1] == "OptimizedModule" || m[1] == "GraphModule" { // wrappers of torch.compile
-			return frame{kind: frameIgnored}
-		}
-		n, err := strconv.ParseInt(m[2], 10, 32)
-		if err == nil && layerClass.MatchString(m[1]) {
-			return frame{frameLayer, m[1], int32(n)}
-		}
-		return frame{frameModule, m[1], -1}
+	if module, ok := strings.CutPrefix(name, "nn.Module: "); ok {
+		return moduleOf(module)
 	}
-	m := frameName.FindStringSubmatch(name)
-	if m == nil {
+	path, rest, ok := strings.Cut(name, ".py(")
+	line, function, ok2 := strings.Cut(rest, "): ")
+	if !ok || !ok2 || passing[function] {
 		return frame{kind: frameIgnored}
 	}
-	path, line, function := m[1], m[2], m[3]
-	file := packages.ReplaceAllString(path, "")
-	first, _, _ := strings.Cut(strings.TrimSuffix(file, ".py"), "/")
-	text := file + ":" + line + " " + function
+	file := path
+	if strings.HasPrefix(path, "/") {
+		file = inPackage(path)
+	}
+	first, _, _ := strings.Cut(file, "/")
+	text := file + ".py:" + line + " " + function
 	switch {
-	case wrappers[first], passing[function], file == path && stdlib.MatchString(path), compiled.MatchString(path):
+	case wrappers[first], file == path && strings.Contains(path, "/lib/python3"), compiled(path):
 		return frame{kind: frameIgnored}
-	case libraries[first], strings.HasSuffix(path, "_ops.py"):
+	case libraries[first], strings.HasSuffix(path, "_ops"):
 		return frame{frameLibrary, text, -1}
 	}
 	return frame{frameEngine, text, -1}
+}
+
+// moduleOf returns the frame of the call of a module, given by class and number.
+func moduleOf(name string) frame {
+	at := strings.LastIndexByte(name, '_')
+	if at < 0 {
+		return frame{kind: frameIgnored}
+	}
+	class := name[:at]
+	n, err := strconv.ParseInt(name[at+1:], 10, 32)
+	switch {
+	case err != nil, class == "OptimizedModule", class == "GraphModule": // the latter two are wrappers of torch.compile
+		return frame{kind: frameIgnored}
+	case strings.HasSuffix(class, "Layer"), strings.HasSuffix(class, "Block"):
+		return frame{frameLayer, class, int32(n)}
+	}
+	return frame{frameModule, class, -1}
+}
+
+// inPackage returns the part of an absolute path that begins with a package, or the path if it has none.
+func inPackage(path string) string {
+	for _, dir := range [...]string{"/site-packages/", "/dist-packages/", "/python/"} {
+		if at := strings.LastIndex(path, dir); at >= 0 {
+			return path[at+len(dir):]
+		}
+	}
+	return path
+}
+
+// compiled reports whether torch.compile generated a file, or whether the file only calls generated ones.
+func compiled(path string) bool {
+	for _, part := range [...]string{"torchinductor_", "inductor_cache", "torch_compile_cache", "torch_aot_compile", "/compilation/"} {
+		if strings.Contains(path, part) {
+			return true
+		}
+	}
+	return false
 }
