@@ -63,7 +63,7 @@ func frameOf(name string) frame {
 	switch {
 	case wrappers[first], file == path && strings.Contains(path, "/lib/python3"), compiled(path):
 		return frame{kind: frameIgnored}
-	case libraries[first], strings.HasSuffix(path, "_ops"):
+	case libraries[first], strings.HasSuffix(path, "_ops"), strings.Contains(path, "/vllm_flash_attn/"), strings.Contains(path, "/third_party/"):
 		return frame{frameLibrary, text, -1}
 	}
 	return frame{frameEngine, text, -1}
@@ -72,7 +72,7 @@ func frameOf(name string) frame {
 // moduleOf returns the frame of the call of a module, given by class and number.
 func moduleOf(name string) frame {
 	at := strings.LastIndexByte(name, '_')
-	if at < 0 {
+	if at <= 0 {
 		return frame{kind: frameIgnored}
 	}
 	class := name[:at]

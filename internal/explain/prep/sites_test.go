@@ -21,6 +21,7 @@ func TestFrames(t *testing.T) {
 		{"/home/me/torch/model.py(33): attn", frame{frameEngine, "/home/me/torch/model.py:33 attn", -1}},
 		{"sgl_kernel/elementwise.py(12): rmsnorm", frame{frameLibrary, "sgl_kernel/elementwise.py:12 rmsnorm", -1}},
 		{"vllm/_custom_ops.py(350): rms_norm", frame{frameLibrary, "vllm/_custom_ops.py:350 rms_norm", -1}},
+		{"vllm/vllm_flash_attn/flash_attn_interface.py(200): flash_attn_varlen_func", frame{frameLibrary, "vllm/vllm_flash_attn/flash_attn_interface.py:200 flash_attn_varlen_func", -1}},
 		{"nn.Module: Qwen3DecoderLayer_17", frame{frameLayer, "Qwen3DecoderLayer", 17}},
 		{"nn.Module: RMSNorm_3", frame{frameModule, "RMSNorm", -1}},
 

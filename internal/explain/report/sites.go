@@ -40,15 +40,17 @@ func sourceCell(k *result.KernelRow) cell {
 		full = append(full, sourceText(&k.Sources[i]))
 		rest -= k.Sources[i].Count
 	}
-	if len(full) > 0 && rest > 0 {
+	short := dash
+	if k.InGraphs > 0 {
+		short = "graph replay"
+		full = append(full, fmt.Sprintf("graph replay (%s)", metric.Count(k.InGraphs)))
+	}
+	if rest -= k.InGraphs; len(full) > 0 && rest > 0 {
 		full = append(full, fmt.Sprintf("unknown (%s)", metric.Count(rest)))
 	}
-	short := strings.Join(k.Fused, ", ")
-	if short != "" {
+	if len(k.Fused) > 0 {
+		short = strings.Join(k.Fused, ", ")
 		full = append(full, "compiled from "+short)
-	}
-	if len(full) == 0 {
-		return cell{text: dash}
 	}
 	if len(k.Sources) > 0 {
 		s := &k.Sources[0]

@@ -18,15 +18,16 @@ type siteSum struct {
 	layers map[int32]bool
 }
 
+// siteUse identifies kernels of one name that were launched from one place in steps of one kind.
+type siteUse struct {
+	kind string
+	name int32
+	site int32 // -1: unknown, in a graph
+}
+
 // Sources adds to each row the places in the program that launched the kernel.
 func Sources(a *match.Aligned, rows []result.KernelRow) (out result.Sites) {
-	type row struct{ kind, name string }
-	type use struct {
-		kind string
-		name int32
-		site int32
-	}
-	uses := map[use]*siteSum{}
+	uses := map[siteUse]*siteSum{}
 	for _, r := range a.Ranks {
 		out.Stacks = out.Stacks || r.Stacks
 		out.Kernels += len(r.Ops)
@@ -34,45 +35,44 @@ func Sources(a *match.Aligned, rows []result.KernelRow) (out result.Sites) {
 			o := &r.Ops[i]
 			site := r.SiteOf(i)
 			switch {
-			case site < 0 && r.InGraph(o):
+			case site >= 0:
+				out.Told++
+			case r.InGraph(o):
 				out.InGraphs++
+			default:
 				continue
-			case site < 0:
-				continue
-			case r.Carried(i):
+			}
+			if r.Carried(i) {
 				out.Carried++
 			}
-			out.Told++
-			u := at(uses, use{prep.KindName(r.KindAt(o.Step)), o.Name, site})
-			u.Count++
-			u.Total += o.End - o.Start
+			if len(a.Names.Sites) > 0 {
+				u := at(uses, siteUse{prep.KindName(r.KindAt(o.Step)), o.Name, site})
+				u.Count++
+				u.Total += o.End - o.Start
+			}
 		}
 	}
-	if out.Told == 0 {
-		return out
-	}
-	sums := map[row]map[result.KernelSource]*siteSum{}
+	type key struct{ kind, name string }
+	sums := map[key]map[result.KernelSource]*siteSum{}
+	graphs := map[key]int{}
 	for u, x := range uses {
-		s := &a.Names.Sites[u.site]
-		place := result.KernelSource{Frame: s.Frame, Module: s.Module, Op: s.Op}
 		for _, kind := range []string{u.kind, "all"} {
-			of := row{kind, a.Names.List[u.name]}
+			of := key{kind, a.Names.List[u.name]}
+			if u.site < 0 {
+				graphs[of] += x.Count
+				continue
+			}
 			if sums[of] == nil {
 				sums[of] = map[result.KernelSource]*siteSum{}
 			}
-			sum := at(sums[of], place)
-			sum.KernelSource.Count += x.Count
-			sum.Total += x.Total
-			if sum.layers == nil {
-				sum.layers = map[int32]bool{}
-			}
-			if s.Layer >= 0 {
-				sum.layers[s.Layer] = true
-			}
+			s := &a.Names.Sites[u.site]
+			at(sums[of], result.KernelSource{Frame: s.Frame, Module: s.Module, Op: s.Op}).add(x, s.Layer)
 		}
 	}
 	for i := range rows {
-		for place, x := range sums[row{rows[i].Kind, rows[i].Name}] {
+		of := key{rows[i].Kind, rows[i].Name}
+		rows[i].InGraphs = graphs[of]
+		for place, x := range sums[of] {
 			place.Count, place.Total, place.Layers = x.Count, x.Total, ranges(x.layers)
 			rows[i].Sources = append(rows[i].Sources, place)
 		}
@@ -81,6 +81,18 @@ func Sources(a *match.Aligned, rows []result.KernelRow) (out result.Sites) {
 		})
 	}
 	return out
+}
+
+// add adds the kernels of one layer; -1: of none.
+func (s *siteSum) add(x *siteSum, layer int32) {
+	s.Count += x.Count
+	s.Total += x.Total
+	if layer >= 0 {
+		if s.layers == nil {
+			s.layers = map[int32]bool{}
+		}
+		s.layers[layer] = true
+	}
 }
 
 // ranges returns numbers as ranges, as in "0-3, 5".

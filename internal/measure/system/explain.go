@@ -84,7 +84,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	if err != nil {
 		return err
 	}
-	if opt.SourcesFrom != nil && r.Sites.Carried == 0 {
+	if s := &r.Sites; opt.SourcesFrom != nil && s.Carried == 0 && s.Told < s.Kernels {
 		o.Say.Warn("%s: no kernel without a source has the same name and grid at the same place in a step: record the same server and batch size", opt.SourcesFromName)
 	}
 	if r.Partial() {
