@@ -52,8 +52,8 @@ func (r *Rank) findSites(t *trace.Trace) {
 	calls, track, stack := r.callsBySpan(), trace.TrackID(0), []open(nil)
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		launches := len(calls) > 0 && r.Calls[calls[0]].Span == int32(i)
-		if !launches && s.Cat != trace.PythonFunction && s.Cat != trace.CPUOp {
+		launches := s.Cat.Launch() && len(calls) > 0 && r.Calls[calls[0]].Span == int32(i)
+		if !launches && s.Cat != trace.CPUOp && (s.Cat != trace.PythonFunction || f.frame(s).kind == frameIgnored) {
 			continue
 		}
 		if s.Track != track {
@@ -87,17 +87,22 @@ func (r *Rank) callsBySpan() []int32 {
 	return calls
 }
 
+// frame returns the frame of a Python function's span.
+func (f *siteFinder) frame(s *trace.Span) *frame {
+	x := &f.frames[s.Name]
+	if x.kind == frameUnknown {
+		*x = frameOf(f.t.Strings.Get(s.Name))
+	}
+	return x
+}
+
 // enter changes the state of a thread when a span begins.
 func (f *siteFinder) enter(at *siteAt, s *trace.Span) {
 	if s.Cat == trace.CPUOp {
 		at.op = s.Name
 		return
 	}
-	x := &f.frames[s.Name]
-	if x.kind == frameUnknown {
-		*x = frameOf(f.t.Strings.Get(s.Name))
-	}
-	switch x.kind {
+	switch x := f.frame(s); x.kind {
 	case frameEngine:
 		at.engine = s.Name
 	case frameLibrary:
