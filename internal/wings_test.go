@@ -77,7 +77,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {11150, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {40300, 24, 75},
+	"explain":   {41100, 24, 75},
 	"job":       {8900, 4, 4},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type analyzeCmd struct {
 	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
+	SourceFrom string `name:"source-from" placeholder:"DIR|FILE" help:"Show the code that launches each kernel; for kernels in graphs, take it from this window of the same server, recorded with Python stacks and without CUDA graphs."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - writes only the page to stdout."`
 
 	Quick bool `help:"Skip the gains of findings and the critical path, which saves up to a fifth of the time."`
@@ -107,6 +109,13 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		}
 		opt.LayersFrom = from
 	}
+	if c.SourceFrom != "" {
+		from, err := inputFlags{Paths: []string{c.SourceFrom}}.input()
+		if err != nil {
+			return err
+		}
+		opt.SourceFrom, opt.Show.Tables = from, append(opt.Show.Tables, "kernels")
+	}
 	if opt.Light, err = c.light(); err != nil {
 		return err
 	}
@@ -151,8 +160,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if len(servers) <= 1 {
 		return opt.Window(ctx, in, run, servers)
 	}
-	if c.LayersFrom != "" {
-		return usagef("--layers-from needs the window of one server: there are %d", len(servers))
+	if from := cmp.Or(c.LayersFrom, c.SourceFrom); from != "" {
+		return usagef("--layers-from and --source-from need the window of one server: there are %d", len(servers))
 	}
 	if c.HTML == "-" {
 		return usagef("--html -: there are %d servers, each with its own page: give a file name to derive theirs from", len(servers))

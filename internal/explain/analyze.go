@@ -43,6 +43,10 @@ type Options struct {
 	Layers     bool
 	LayersFrom *Window
 	FromName   string // name of LayersFrom, for errors
+	// SourcesFrom is a window of the same server, recorded with Python stacks and without graphs, from which kernels
+	// without a source take theirs; nil: none.
+	SourcesFrom     *Window
+	SourcesFromName string // name of SourcesFrom, for errors
 	// Light is what is known about the model, the device and the server.
 	Light light.Options
 }
@@ -74,6 +78,10 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	aligned, err := w.carrySources(opt)
+	if err != nil {
+		return nil, err
+	}
 	a := match.Align(w.ranks, w.names, marks)
 	w.aligned = a
 	doubts := w.doubts(a)
@@ -91,6 +99,8 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	rep.Gaps = tables.Gaps(a, pauses)
 	rep.Collectives = tables.Collectives(a)
 	rep.Classes, rep.Kernels = tables.Kernels(a)
+	rep.Sites = tables.Sources(a, rep.Kernels)
+	rep.Sites.Aligned = aligned
 	rep.Layers, layers = tables.Layers(a)
 	rep.Layers.Graphs = graphs
 	rep.Balance = tables.Balance(a)
@@ -149,6 +159,22 @@ func (w *Window) layers(opt Options) (*prep.Markers, []result.GraphLayers, error
 		marks = nil
 	}
 	return marks, graphs, nil
+}
+
+// carrySources takes the sources of kernels that have none from opt.SourcesFrom.
+func (w *Window) carrySources(opt Options) ([]result.GraphLayers, error) {
+	from := opt.SourcesFrom
+	switch {
+	case from == nil:
+		return nil, nil
+	case len(from.names.Sites) == 0:
+		return nil, fmt.Errorf("%s has no Python stacks at its launches: record a window of the same server with stacks and without CUDA graphs", opt.SourcesFromName)
+	}
+	marks := prep.FindLayers(from.ranks)
+	if !slices.ContainsFunc(from.ranks, func(r *prep.Rank) bool { return len(r.Ranges) > 0 }) {
+		return nil, fmt.Errorf("%s names no layers, by which kernels are aligned: record a window of the same server with Python stacks and without CUDA graphs", opt.SourcesFromName)
+	}
+	return graphlayers.Carry(graphlayers.Window{Ranks: w.ranks, Names: w.names}, graphlayers.Window{Ranks: from.ranks, Names: from.names}, marks), nil
 }
 
 func sourceOf(a *match.Aligned, opt Options) result.Source {

@@ -63,7 +63,7 @@ func (f *finder) references(w Window) {
 			}
 			at := r.RangeAt(i)
 			layer := f.marks.LayerAt(r, at)
-			x := op{names[o.Name], keys[o.Key], o.Class}
+			x := op{names[o.Name], keys[o.Key], r.SiteOf(i), o.Class}
 			if layer >= 0 {
 				n := int32(f.marks.Layers[layer].N)
 				if cur == nil || n < reached || cur.step != o.Step {
@@ -178,20 +178,26 @@ func align(ops []op, ref *reference) *found {
 		}
 	}
 	most := ahead[n*w+m]
+	paired, sites := 0, make([]int32, n)
 	first, last := make([]int, n), make([]int, n) // per op: matches in the reference over all best alignments; -1: none
 	for i := range n {
 		first[i], last[i] = -1, -1
-		same := true
+		same, site := true, int32(-1)
 		for j := range m {
 			if v := worth(i, j); v > 0 && ahead[i*w+j]+v+rest[(i+1)*w+j+1] == most {
 				if first[i] < 0 {
-					first[i] = j
+					first[i], site = j, ref.ops[j].site
 				}
-				last[i] = j
+				if last[i] = j; v < sameKey || site != ref.ops[j].site {
+					site = -1
+				}
 				same = same && ref.layers[j] == ref.layers[first[i]]
 			}
 		}
-		out.template.Of[i] = -1
+		out.template.Of[i], sites[i] = -1, site
+		if first[i] >= 0 {
+			paired++
+		}
 		switch {
 		case first[i] < 0:
 		case !same:
@@ -200,6 +206,11 @@ func align(ops []op, ref *reference) *found {
 			out.template.Of[i], out.known[i] = ref.around(first[i], last[i])
 		}
 	}
+	if 2*paired < n { // another model, whose few equal kernels place nothing
+		out.known = make([]bool, n)
+		return out
+	}
+	out.sites = sites
 	out.between(first, last, ref)
 	return out
 }

@@ -13,6 +13,7 @@ package graphlayers
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -40,10 +41,11 @@ type Window struct {
 // op is a kernel, reduced to the properties by which it is matched.
 type op struct {
 	name, key int32 // indices in the explained window's Names; -1: not in that window
+	site      int32 // index in Names.Sites of the op's own window; -1: unknown
 	class     kernel.Class
 }
 
-// unit consists of the ops of a step with graph replays, up to the last replayed op.
+// unit consists of the ops of a step, up to the last op that is wanted.
 type unit struct {
 	rank *prep.Rank
 	step int32
@@ -53,10 +55,11 @@ type unit struct {
 // found is the placement of the ops of a unit.
 type found struct {
 	template *prep.Template
-	known    []bool // whether the place of each op is known; it may be outside all layers
-	unsure   int    // number of ops that may be in several layers
-	layers   int    // number of layers of a motif
-	by       string // method, as in result.GraphLayers
+	sites    []int32 // per op: site of the same op of the reference; -1: unknown; nil: no reference
+	known    []bool  // whether the place of each op is known; it may be outside all layers
+	unsure   int     // number of ops that may be in several layers
+	layers   int     // number of layers of a motif
+	by       string  // method, as in result.GraphLayers
 	why      fact.Fact
 }
 
@@ -79,23 +82,9 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 	} else {
 		f.references(own)
 	}
-	byKind := map[trace.StepKind]*kindOf{}
-	var kinds []trace.StepKind
-	for _, r := range own.Ranks {
-		for _, u := range unitsOf(r) {
-			kind := r.KindAt(u.step)
-			k := byKind[kind]
-			if k == nil {
-				k = &kindOf{}
-				byKind[kind] = k
-				kinds = append(kinds, kind)
-			}
-			k.add(u, f.find(&u))
-		}
-	}
-	slices.Sort(kinds)
+	byKind := f.place((*prep.Rank).InGraph)
 	sure := alike(byKind)
-	for _, kind := range kinds {
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		k := byKind[kind]
 		row := k.row(kind)
 		if row.Known && !sure {
@@ -112,7 +101,56 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 	return out
 }
 
-// kindOf holds the steps with graph replays of one kind.
+// Carry gives kernels the places from which the same kernels were launched in another window of the same server: the
+// kernels of replays and, on ranks recorded without Python stacks, all others. It reports the result for each kind of
+// step. marks are the markers of the other window's ranks.
+func Carry(own, from Window, marks *prep.Markers) (out []result.GraphLayers) {
+	f := finder{own: own, marks: marks, seen: map[string]*found{}}
+	f.references(from)
+	byKind := f.place(siteless)
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		k := byKind[kind]
+		row := k.row(kind)
+		if row.Known {
+			for i := range k.units {
+				k.units[i].carry(k.found[i], own.Names, from.Names)
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// siteless reports whether the rank's own recording cannot show the place from which an op was launched.
+func siteless(r *prep.Rank, o *prep.Op) bool { return !r.Stacks || r.InGraph(o) }
+
+// carry gives the ops of a unit the sites that were found.
+func (u *unit) carry(found *found, own, from *prep.Names) {
+	for i, site := range found.sites {
+		if site >= 0 && siteless(u.rank, &u.rank.Ops[u.ops[i]]) {
+			u.rank.Carry(u.ops[i], own.Site(from.Sites[site]))
+		}
+	}
+}
+
+// place finds the placement of the ops of all steps with wanted ops, by kind of step.
+func (f *finder) place(wanted func(*prep.Rank, *prep.Op) bool) map[trace.StepKind]*kindOf {
+	byKind := map[trace.StepKind]*kindOf{}
+	for _, r := range f.own.Ranks {
+		for _, u := range unitsOf(r, wanted) {
+			kind := r.KindAt(u.step)
+			k := byKind[kind]
+			if k == nil {
+				k = &kindOf{}
+				byKind[kind] = k
+			}
+			k.add(u, f.find(&u))
+		}
+	}
+	return byKind
+}
+
+// kindOf holds the steps with wanted ops of one kind.
 type kindOf struct {
 	units []unit
 	found []*found
@@ -152,9 +190,9 @@ type finder struct {
 	seen  map[string]*found // results by sequence of kernels
 }
 
-// unitsOf returns the steps of a rank with graph replays.
-func unitsOf(r *prep.Rank) (out []unit) {
-	last := map[int32]int{} // per step: index in the unit of the last replayed op, plus 1
+// unitsOf returns the steps of a rank with wanted ops.
+func unitsOf(r *prep.Rank, wanted func(*prep.Rank, *prep.Op) bool) (out []unit) {
+	last := map[int32]int{} // per step: index in the unit of the last wanted op, plus 1
 	at := map[int32]int{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -163,7 +201,7 @@ func unitsOf(r *prep.Rank) (out []unit) {
 		}
 		n, ok := at[o.Step]
 		if !ok {
-			if !r.InGraph(o) {
+			if !wanted(r, o) {
 				continue
 			}
 			n = len(out)
@@ -171,7 +209,7 @@ func unitsOf(r *prep.Rank) (out []unit) {
 			out = append(out, unit{rank: r, step: o.Step})
 		}
 		out[n].ops = append(out[n].ops, int32(i))
-		if r.InGraph(o) {
+		if wanted(r, o) {
 			last[o.Step] = len(out[n].ops)
 		}
 	}
@@ -186,7 +224,7 @@ func (f *finder) opsOf(u *unit) []op {
 	out := make([]op, len(u.ops))
 	for i, at := range u.ops {
 		o := &u.rank.Ops[at]
-		out[i] = op{o.Name, o.Key, o.Class}
+		out[i] = op{o.Name, o.Key, -1, o.Class}
 	}
 	return out
 }

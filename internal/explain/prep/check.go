@@ -44,6 +44,7 @@ func (r *Rank) Check() error {
 		c.that(i == 0 || r.Calls[i-1].Start <= x.Start, "order of launches")
 		c.place(x.Op, ops, -1, "GPU work")
 		c.place(x.Step, steps, -1, "step")
+		c.place(x.Site, len(r.Names.Sites), -1, "source")
 		c.that((!x.Blocks || x.Op >= 0) && (!x.Waits || x.Blocks), "launch that blocks")
 	}
 	all := slices.Concat(r.Steps, r.Cut)

@@ -240,11 +240,7 @@ func (r *Rank) findRanges(m *Markers) {
 	if !found {
 		return
 	}
-	calls := make([]int32, len(r.Calls)) // indices of calls, in the order of the calls' spans
-	for i := range calls {
-		calls[i] = int32(i)
-	}
-	slices.SortFunc(calls, func(x, y int32) int { return cmp.Compare(r.Calls[x].Span, r.Calls[y].Span) })
+	calls := r.callsBySpan()
 	r.rangeOf = make([]int32, len(r.Calls))
 	open, track := int32(-1), trace.TrackID(0) // the innermost open range, and its thread
 	reach := func(at int64, on trace.TrackID) {

@@ -2,14 +2,17 @@ package prep
 
 import "github.com/stepscope/stepscope/internal/explain/kernel"
 
-// Names assigns numbers to kernel names, and to pairs of name and launch grid. It classifies each name once.
+// Names assigns numbers to kernel names, to pairs of name and launch grid, and to the places from which kernels are
+// launched. It classifies each name once.
 type Names struct {
 	List   []string
 	Class  []kernel.Class
 	Keys   []KernelGrid
+	Sites  []Site
 	rules  *kernel.Rules
 	byName map[string]int32
 	byKey  map[KernelGrid]int32
+	bySite map[Site]int32
 }
 
 // KernelGrid identifies a kernel by its name and launch grid.
@@ -22,7 +25,7 @@ func newNames(rules *kernel.Rules) Names {
 	if rules == nil {
 		rules = kernel.Default()
 	}
-	return Names{rules: rules, byName: map[string]int32{}, byKey: map[KernelGrid]int32{}}
+	return Names{rules: rules, byName: map[string]int32{}, byKey: map[KernelGrid]int32{}, bySite: map[Site]int32{}}
 }
 
 func (n *Names) id(name, cat string) int32 {
@@ -52,6 +55,17 @@ func (n *Names) key(name int32, grid [3]int32) int32 {
 	return id
 }
 
+// Site returns the number of a site.
+func (n *Names) Site(s Site) int32 {
+	id, ok := n.bySite[s]
+	if !ok {
+		id = int32(len(n.Sites))
+		n.bySite[s] = id
+		n.Sites = append(n.Sites, s)
+	}
+	return id
+}
+
 // Join combines ranks that were prepared separately. It sets the index and label of each rank, and renumbers kernel
 // names so that all ranks use the same numbers.
 func Join(ranks []*Rank) *Names {
@@ -70,6 +84,11 @@ func Join(ranks []*Rank) *Names {
 		}
 		for id, k := range own.Keys {
 			keys[id] = all.key(names[k.Name], k.Grid)
+		}
+		for i := range r.Calls {
+			if s := &r.Calls[i].Site; *s >= 0 {
+				*s = all.Site(own.Sites[*s])
+			}
 		}
 		for i := range r.Ops {
 			o := &r.Ops[i]

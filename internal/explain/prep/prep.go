@@ -62,6 +62,7 @@ type Rank struct {
 	Ranges     []Range // ranges of layer-wise markers, nested; set by FindMarkers
 	rangeOf    []int32 // per call: index of the innermost open range, plus 1; nil: no ranges
 	replayed   []int32 // per op: index of the range assigned by Replay, plus 1; nil: none
+	carried    []int32 // per op: index of the site assigned by Carry, plus 1; nil: none
 }
 
 // Op is one kernel, copy or memset.
@@ -97,6 +98,7 @@ type Call struct {
 	Ops        int32 // number of ops that it started
 	Op         int32 // index of the first of these ops on the device; -1: none
 	Step       int32 // index in Steps; -1: outside of steps
+	Site       int32 // place in the program, as an index in Names.Sites; -1: unknown
 	Track      trace.TrackID
 	Graph      bool // replays a graph
 	Blocks     bool // returns only after the device has done the work
@@ -157,6 +159,7 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	r.Stages = findStages(t)
 	r.endWithStages()
 	r.link(t)
+	r.findSites(t)
 	r.Main = r.mainTrack(len(t.Tracks))
 	r.findHostCollectives(t)
 	r.findQuiet(t)
@@ -215,7 +218,7 @@ func (r *Rank) link(t *trace.Trace) {
 				callAt[at] = c + 1
 				l := &t.Spans[at]
 				graph := trace.IsGraphLaunch(t.Strings.Get(l.Name))
-				r.Calls = append(r.Calls, Call{Start: l.Start, End: l.End(), Span: at, Track: l.Track, Step: -1, Op: -1, Graph: graph})
+				r.Calls = append(r.Calls, Call{Start: l.Start, End: l.End(), Span: at, Track: l.Track, Step: -1, Op: -1, Site: -1, Graph: graph})
 			}
 			r.Calls[c].Ops++
 			o.Call = c

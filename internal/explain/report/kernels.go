@@ -161,6 +161,10 @@ func kernelsTable(r *result.Report, limit int) *table {
 			{name: "timed", right: true, page: true, help: "share of the total that the rates are measured over"},
 		},
 	}
+	t.lead += sitesLead(&r.Sites)
+	if r.Sites.Told > 0 {
+		t.cols = append(t.cols, column{name: "source", help: "module, file and function that launch it: the most frequent of the known ones", flex: true, min: 24, tail: true, code: true, drop: 1})
+	}
 	for i := range rows {
 		k := &rows[i]
 		t.rows = append(t.rows, []cell{
@@ -169,6 +173,9 @@ func kernelsTable(r *result.Report, limit int) *table {
 			durCell(k.Median), durCell(k.P99), spanCell(k), overRanksCell(k),
 			rateCell(k.TFLOPs), rateCell(k.GBs), shareIf(k.Timed),
 		})
+		if r.Sites.Told > 0 {
+			t.rows[i] = append(t.rows[i], sourceCell(k))
+		}
 	}
 	scaleSpans(t.rows, 9)
 	return t

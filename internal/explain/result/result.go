@@ -32,6 +32,7 @@ type Report struct {
 	Collectives []CollectiveRow `json:"collectives"`
 	Classes     []ClassRow      `json:"classes"`
 	Kernels     []KernelRow     `json:"kernels"`
+	Sites       Sites           `json:"kernel_sources"`
 	Layers      Layers          `json:"layers"`
 	Light       Light           `json:"light"`
 	CPU         CPU             `json:"cpu"`
@@ -394,6 +395,10 @@ type KernelRow struct {
 	// Spread is the median of the slowest rank divided by the median of the fastest rank, minus 1.
 	Spread float64 `json:"rank_spread"`
 	Only   string  `json:"only_rank"` // the rank, if only one of several ranks runs the kernel; otherwise ""
+	// Sources are the places in the program that launched the kernel, the most frequent first.
+	Sources  []KernelSource `json:"sources"`
+	InGraphs int            `json:"in_graphs"` // number of replayed kernels without a source; 0 if no kernel of the window has one
+	Fused    []string       `json:"fused_ops"` // ops that Inductor names in the kernel's name
 }
 
 // CPU sums up the activity of the hosts, over all ranks.

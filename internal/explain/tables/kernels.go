@@ -124,6 +124,7 @@ func (k *kindSums) kernelRows(a *match.Aligned) (rows []result.KernelRow) {
 			Count: len(s.durs), Total: s.total, Min: s.durs[0], Max: s.durs[len(s.durs)-1],
 			Median: int64(metric.Quantile(s.durs, 0.5)), P99: int64(metric.Quantile(s.durs, 0.99)),
 			Share: metric.Share(s.total, k.total), Spread: spread(s.perRank),
+			Sources: []result.KernelSource{}, Fused: kernel.Fused(name),
 		}
 		if len(a.Ranks) > 1 && !s.shared {
 			row.Only = s.rank.Label

@@ -55,6 +55,7 @@ type Options struct {
 	// server, or, if LayersFrom is nil, from the window itself.
 	Layers     bool
 	LayersFrom *window.Input
+	SourceFrom *window.Input // a window of the same server that has the sources of kernels; nil: none
 	Light      light.Options // nil fields: those beside the traces
 	// Open replaces the function that reads a window; nil: read it from local files.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
@@ -73,17 +74,18 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 		return err
 	}
 	opt := o.options(capture)
-	if from := o.LayersFrom; from != nil {
-		from.Lean, from.Rules = true, o.Rules
-		other, err := from.Open(ctx, o.Say, "layers")
-		if err != nil {
-			return fmt.Errorf("--layers-from: %w", err)
-		}
-		opt.LayersFrom, opt.FromName = other.Prepare(o.Rules), "--layers-from "+strings.Join(from.Paths, ", ")
+	if opt.LayersFrom, opt.FromName, err = o.other(ctx, o.LayersFrom, "layers"); err != nil {
+		return err
+	}
+	if opt.SourcesFrom, opt.SourcesFromName, err = o.other(ctx, o.SourceFrom, "source"); err != nil {
+		return err
 	}
 	r, err := capture.Prepare(o.Rules).Analyze(opt)
 	if err != nil {
 		return err
+	}
+	if s := &r.Sites; opt.SourcesFrom != nil && s.Carried == 0 && s.Told < s.Kernels {
+		o.Say.Warn("%s: no kernel without a source has the same name and grid at the same place in a step: record the same server and batch size", opt.SourcesFromName)
 	}
 	if r.Partial() {
 		o.Say.Incomplete()
@@ -112,6 +114,20 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 		return err
 	}
 	return report.Waits(o.Out, requests, o.Show)
+}
+
+// other reads the window given with --WHAT-from, and returns its name for errors. If from is nil, the window is nil.
+func (o *Options) other(ctx context.Context, from *window.Input, what string) (*explain.Window, string, error) {
+	if from == nil {
+		return nil, "", nil
+	}
+	from.Lean, from.Rules = true, o.Rules
+	flag := "--" + what + "-from"
+	capture, err := from.Open(ctx, o.Say, what)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", flag, err)
+	}
+	return capture.Prepare(o.Rules), flag + " " + strings.Join(from.Paths, ", "), nil
 }
 
 // options returns the options for analysing a window.
