@@ -104,8 +104,9 @@ const (
 	KindLog        Kind = "log"
 	KindMetrics    Kind = "metrics" // servers' metrics during the run
 	KindServerArgs Kind = "server_args"
-	KindBatches    Kind = "batches" // bench.Batch, one a line
-	KindFigures    Kind = "figures" // figures of an image load, or figures in the format of SGLang's client
+	KindModel      Kind = "model_config" // config.json of the model
+	KindBatches    Kind = "batches"      // bench.Batch, one a line
+	KindFigures    Kind = "figures"      // figures of an image load, or figures in the format of SGLang's client
 )
 
 // Nsys is the kind of a run under Nsight Systems, the kind of the run's reports, and the name of the directory that

@@ -55,6 +55,8 @@ type ServerResult struct {
 	Reference *trace.Reference `json:"reference,omitempty"`
 
 	gpus bool // there are samples of GPUs
+	args bool // the server's arguments are kept
+	conf bool // the configuration of the model is kept
 	err  error
 }
 
@@ -168,10 +170,11 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 	if r.Loads = m.loads; len(r.Loads) > 0 {
 		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
 	}
-	if m.raw != nil {
+	if r.args = m.raw != nil; r.args {
 		m.write(dir, trace.ServerArgsFile, &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
 	}
-	if text := m.modelConfig(ctx); text != nil {
+	text := m.modelConfig(ctx)
+	if r.conf = text != nil; r.conf {
 		m.write(dir, trace.ModelFile, &r, func(f io.Writer) error { _, err := f.Write(text); return err })
 	}
 	m.watchPace(ctx)

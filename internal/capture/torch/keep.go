@@ -30,7 +30,7 @@ func (c *Result) Keep(r *runs.Run, window string) error {
 				}
 			}
 			format := "kineto.json.gz"
-			if kind == runs.KindMetrics {
+			if kind != runs.KindTrace && kind != runs.KindMerged {
 				format = "json"
 			}
 			f := runs.File{Path: filepath.ToSlash(rel), Kind: kind, Format: format, Role: sr.Role, Host: sr.URL, Source: sr.From, Window: window}
@@ -47,12 +47,16 @@ func (c *Result) Keep(r *runs.Run, window string) error {
 		for _, said := range []struct {
 			name  string
 			there bool
-		}{{LoadsFile, len(sr.Loads) > 0}, {trace.ReferenceFile, sr.Reference != nil}, {trace.GPUsFile, sr.gpus}} {
+			kind  runs.Kind
+		}{
+			{LoadsFile, len(sr.Loads) > 0, runs.KindMetrics}, {trace.ReferenceFile, sr.Reference != nil, runs.KindMetrics}, {trace.GPUsFile, sr.gpus, runs.KindMetrics},
+			{trace.ServerArgsFile, sr.args, runs.KindServerArgs}, {trace.ModelFile, sr.conf, runs.KindModel},
+		} {
 			if !said.there {
 				continue
 			}
 			// A failed write has already been noted.
-			if err := add(runs.KindMetrics, filepath.Join(sr.Dir, said.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := add(said.kind, filepath.Join(sr.Dir, said.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

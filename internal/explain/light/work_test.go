@@ -3,6 +3,7 @@ package light
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -90,7 +91,8 @@ func TestSteps(t *testing.T) {
 }
 
 // TestModules checks the work of single modules against the same figures, and against public references: TraceLens's
-// figures for Qwen3-8B at TP 1 on MI300X (sglang_decode).
+// figures for Qwen3-8B (sglang_decode, sglang_prefilldecode; its attention with all pairs of a query and a key that it
+// sees) and for layers of gpt-oss-20b without a window (vllm_decode_full), at TP 1 on MI300X.
 func TestModules(t *testing.T) {
 	type figure struct {
 		role         Role
@@ -106,9 +108,13 @@ func TestModules(t *testing.T) {
 			{QKV, 25.395, 0.4027}, {O, 16.974, 0.2684}, {GateUp, 101.187, 1.6106}, {Down, 50.659, 0.8053}}},
 		{"Qwen3-8B", Layout{1, 1, 1, 1}, Batch{Tokens: 32, Requests: 32, Keys: 32785, Pairs: 32785, KVBytes: 2}, []figure{
 			{GateUp, 203.16, 6.442451}, {Down, 101.71, 3.221225}, {QKV, 50.99, 1.610613}, {O, 34.08, 1.073742}, {Head, 1254.65, 39.829111}, {Attention, 134.81, 0.537149}}},
+		{"Qwen3-8B", Layout{1, 1, 1, 1}, Batch{Tokens: 15360, Requests: 15, Keys: 15360, Pairs: 15 * 1024 * 1025 / 2, KVBytes: 2}, []figure{
+			{GateUp, 1082.1, 3092.376}, {Attention, 314.57, 128.975}}},
+		{"gpt-oss-120b", Layout{1, 1, 1, 1}, Batch{Tokens: 32, Requests: 32, Keys: 55086, Pairs: 55086, KVBytes: 2}, []figure{{Attention, 113.34, 0.902529}}}, // with the heads of gpt-oss-20b
 	} {
 		m := model(t, c.model)
-		list := append(m.Layer(0, c.layout, c.batch), m.End(c.layout, c.batch)...)
+		layer := slices.Index(m.Windows, 0)
+		list := append(m.Layer(layer, c.layout, c.batch), m.End(c.layout, c.batch)...)
 		for _, f := range c.want {
 			for _, w := range list {
 				if w.Role == f.role && (!close(w.Bytes(), f.mb*1e6, 0.001) || !close(w.FLOPs, f.gigaFLOP*1e9, 0.001)) {
