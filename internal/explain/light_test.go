@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/light"
@@ -146,6 +147,61 @@ func TestLightRefuses(t *testing.T) {
 		for _, s := range l.Steps {
 			if s.Least != 0 || s.Floor != 0 {
 				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+}
+
+// TestLightExtraWork checks that steps with two more MLPs in each layer are not told, and get no slow gate_up_proj.
+func TestLightExtraWork(t *testing.T) {
+	_, r := lit(t, "graph_work", strings.NewReplacer(`"num_hidden_layers":2`, `"num_hidden_layers":6`, "128000", "64000").Replace(stacksModel))
+	told := map[string]int{}
+	for _, s := range r.Light.Steps {
+		if s.Kind == "decode" {
+			told[s.Rank] = s.Told
+			if s.Told < s.Steps && s.Why.Key != "light_order" {
+				t.Errorf("%s: %s", s.Rank, s.Why)
+			}
+		}
+	}
+	if told["TP00"] != 14 || told["TP01"] != 5 {
+		t.Errorf("told steps: %v", told)
+	}
+	for _, m := range r.Light.Modules {
+		if m.Kind == "decode" && m.Module == string(light.GateUp) && math.Abs(float64(m.Median)/33e3-1) > 0.02 {
+			t.Errorf("%s: %d ns", m.Rank, m.Median)
+		}
+	}
+}
+
+// TestLightParts checks that the parts of the steps add up to the nanosecond in all recorded windows, also without the
+// model's configuration.
+func TestLightParts(t *testing.T) {
+	data := os.Getenv("STEPSCOPE_DATA")
+	if data == "" {
+		t.Skip("STEPSCOPE_DATA is not set")
+	}
+	sets, err := os.ReadDir(filepath.Join(data, "traces"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range sets {
+		if !set.IsDir() {
+			continue
+		}
+		r, err := Prepare(readDir(t, filepath.Join(data, "traces", set.Name())), nil).Analyze(Options{Quick: true, Force: true})
+		if err != nil {
+			t.Errorf("%s: %v", set.Name(), err)
+			continue
+		}
+		if len(r.Light.Steps) == 0 || r.Light.Why.Key != "light_no_model" {
+			t.Errorf("%s: %d kinds of steps, %s", set.Name(), len(r.Light.Steps), r.Light.Why)
+		}
+		for _, s := range r.Light.Steps {
+			i := &s.IdleBy
+			idle := i.Host + i.Sync + i.Peers + i.Launch + i.Device + i.Profiler + i.Unknown + i.Between
+			if sum := s.Unpriced + s.Transfer + s.Wait + s.Unknown + s.Copy + s.Idle; sum != s.Total || idle != s.Idle || s.Floor != 0 {
+				t.Errorf("%s %s %s: the parts add up to %d of %d, idle time to %d of %d", set.Name(), s.Rank, s.Kind, sum, s.Total, idle, s.Idle)
 			}
 		}
 	}
