@@ -21,6 +21,8 @@ const (
 	mostWindows = 8                // windows of a load; servers keep the files of each
 	longer      = 1.5              // how many times as long requests wait when the next window opens
 	longerGrown = 1.02             // the same, if waits grow
+	longerFull  = 1.05             // the same, if the server refuses requests, because its queue is full
+	refusedPart = 0.05             // share of the replies from which on it does
 	later       = 2                // the next window then opens at this multiple of the time of the latest one, at the earliest
 	lastShare   = 0.07             // share of the requests without a first token when these windows open
 	halfShare   = 0.4              // share of the requests without a first token from which on a window opens in the second half
@@ -63,6 +65,8 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 		now.grown = float64(at.live.TTFT.Quantile(0.5)) >= grows*float64(w.median)
 		now.slow = float64(waited) >= nearly*float64(at.live.TTFT.Quantile(slowTenth))
 		now.left, now.leftAt = at.left(), w.left
+		failed := float64(at.live.Failed.Load())
+		now.refuses = failed >= refusedPart*(failed+float64(at.live.TTFT.N()))
 		if left := at.untilLast(); left <= 0 {
 			now.last = true
 		} else if n := at.live.TTFT.N() - firsts; n > 0 {
@@ -103,6 +107,8 @@ type moment struct {
 	grown   bool          // the median TTFT has grown since the first window, as it does if the server is overloaded
 	slow    bool          // the oldest request without a first token is one of the slow ones
 
+	refuses bool          // requests fail, as they do if the queue of the server is full
+
 	left, leftAt float64 // share of the requests without a first token: now, and at the latest window
 
 	last      bool          // only the last requests have no first token
@@ -122,7 +128,8 @@ func (m moment) due() bool {
 	if m.grown {
 		growing := float64(m.waited) >= longerGrown*float64(m.level) && m.after >= later*(m.after-m.rest)
 		half := m.slow && m.left <= halfShare && m.leftAt-m.left >= halfRest && m.rest >= next // also if a full queue keeps waits from growing
-		return (growing || half) && m.untilLast >= next+m.touched
+		longest := m.refuses && float64(m.waited) >= longerFull*float64(m.level) && m.rest >= max(leastRest, restShare*m.touched)
+		return (growing || half || longest) && m.untilLast >= next+m.touched
 	}
 	return float64(m.waits) >= longer*float64(m.level) && m.rest >= max(leastRest, restShare*m.touched)
 }
