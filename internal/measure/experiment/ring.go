@@ -107,7 +107,7 @@ type moment struct {
 	grown   bool          // the median TTFT has grown since the first window, as it does if the server is overloaded
 	slow    bool          // the oldest request without a first token is one of the slow ones
 
-	refuses bool          // requests fail, as they do if the queue of the server is full
+	refuses bool // requests fail, as they do if the queue of the server is full
 
 	left, leftAt float64 // share of the requests without a first token: now, and at the latest window
 
