@@ -22,7 +22,7 @@ type analyzeCmd struct {
 	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	Full       bool   `name:"full" help:"Print all tables after the answer."`
-	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, classes, kernels, gaps, ops, frames, launches, memory, notes."`
+	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, light-changes, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
 	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
 	SourceFrom string `name:"source-from" placeholder:"DIR|FILE" help:"Show the code that launches each kernel; for kernels in graphs, take it from this window of the same server, recorded with Python stacks and without CUDA graphs."`

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
@@ -169,6 +170,9 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 		if b, err = inB.Open(ctx, e.Console, "read B"); err != nil {
 			return nil, err
 		}
+	}
+	if m := a.Light.Model; opt.Light.Model == nil && m != nil && reflect.DeepEqual(m, b.Light.Model) {
+		opt.Light.Model = m
 	}
 	opt.IDA, opt.IDB = a.Set.ID, b.Set.ID
 	compared, err := explain.Compare(a.Traces, b.Traces, opt)

@@ -135,7 +135,9 @@ func (w *Window) valued(rep *result.Report, changes []light.Change) {
 		x.Worth.AtMost = atMost
 		rep.Light.Changes = append(rep.Light.Changes, x.LightChange)
 	}
-	slices.SortStableFunc(rep.Light.Changes, func(x, y result.LightChange) int { return cmp.Compare(y.Worth.Gain(), x.Worth.Gain()) })
+	slices.SortStableFunc(rep.Light.Changes, func(x, y result.LightChange) int {
+		return cmp.Or(cmp.Compare(y.Worth.Step-y.Worth.Without, x.Worth.Step-x.Worth.Without), cmp.Compare(y.Worth.Last, x.Worth.Last))
+	})
 }
 
 // layers finds the layers of the window and, if opt.Layers is set, the layers of kernels in replayed graphs.

@@ -29,6 +29,20 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
+// ReadAtMost is ReadFile for files of at most n bytes. It returns an error for larger ones.
+func ReadAtMost(path string, n int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, n+1))
+	if err == nil && int64(len(text)) > n {
+		return nil, fmt.Errorf("%s: larger than %d MB", path, n>>20)
+	}
+	return text, err
+}
+
 // ReadFile is [os.ReadFile] for regular files.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)

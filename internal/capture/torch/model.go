@@ -11,11 +11,45 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
+// sizeKeys are the keys of a config.json that are kept. Other files of this name may hold secrets.
+var sizeKeys = []string{
+	"model_type", "architectures", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "vocab_size",
+	"tie_word_embeddings", "attention_bias", "sliding_window", "use_sliding_window", "max_window_layers", "layer_types", "num_experts", "num_local_experts",
+	"num_experts_per_tok", "experts_per_token", "moe_intermediate_size", "shared_expert_intermediate_size", "decoder_sparse_step", "mlp_only_layers", "torch_dtype",
+	"dtype", "quantization_config",
+}
+
+// sizes returns the sizes in a config.json; nil: it is no model's.
+func sizes(text []byte) []byte {
+	var all map[string]any
+	if json.Unmarshal(text, &all) != nil {
+		return nil
+	}
+	if kind, ok := all["model_type"].(string); !ok || kind == "" {
+		return nil
+	}
+	keep := func(from map[string]any) map[string]any {
+		out := map[string]any{}
+		for _, key := range sizeKeys {
+			if v, ok := from[key]; ok {
+				out[key] = v
+			}
+		}
+		return out
+	}
+	kept := keep(all)
+	if inner, ok := all["text_config"].(map[string]any); ok {
+		kept["text_config"] = keep(inner)
+	}
+	out, _ := json.Marshal(kept) // cannot fail: it was JSON
+	return out
+}
+
 // mostConfig is the maximum size of a config.json, in bytes.
 const mostConfig = 4 << 20
 
 // modelConfig returns the config.json of the server's model, from which the work of its steps follows. It returns nil if
-// the server runs on another host, if its model is in no directory of this host, or if the file is no JSON object.
+// the server runs on another host, if its model is in no directory of this host, or if the file is no model's.
 func (m *member) modelConfig(ctx context.Context) []byte {
 	if !here(ctx, m.URL) {
 		return nil
@@ -35,13 +69,11 @@ func (m *member) modelConfig(ctx context.Context) []byte {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		path := filepath.Join(dir, "config.json")
-		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() > mostConfig {
+		text, err := atomicfile.ReadAtMost(filepath.Join(dir, "config.json"), mostConfig)
+		if err != nil {
 			continue
 		}
-		text, err := atomicfile.ReadFile(path)
-		var object map[string]any
-		if err == nil && json.Unmarshal(text, &object) == nil {
+		if text = sizes(text); text != nil {
 			return text
 		}
 	}

@@ -20,20 +20,23 @@ func TestModelConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(filepath.Join(dir, "good", "config.json"), `{"model_type":"llama"}`)
+	write(filepath.Join(dir, "good", "config.json"), `{"auths":{"secret":"1"},"model_type":"llama"}`)
+	write(filepath.Join(dir, "docker", "config.json"), `{"auths":{"secret":"1"}}`)
+	write(filepath.Join(home, "x", "config.json"), `{"model_type":"llama"}`)
+	write(filepath.Join(home, "hub", "x", "config.json"), `{"model_type":"llama"}`)
 	write(filepath.Join(dir, "bad", "config.json"), `[`)
 	write(filepath.Join(home, "hub", "models--Org--Name", "refs", "main"), "abc\n")
 	write(filepath.Join(home, "hub", "models--Org--Name", "snapshots", "abc", "config.json"), `{"model_type":"qwen3"}`)
-	write(filepath.Join(home, "hub", "models--Org--Far", "refs", "main"), "../../../x\n")
+	write(filepath.Join(home, "hub", "models--Org--Far", "refs", "main"), "../../../x\n") // from snapshots: hub/x, home/x
 	for _, c := range []struct{ url, model, want string }{
 		{"http://127.0.0.1:1", filepath.Join(dir, "good"), `{"model_type":"llama"}`},
 		{"http://192.0.2.1:1", filepath.Join(dir, "good"), ""},
 		{"http://127.0.0.1:1", filepath.Join(dir, "bad"), ""},
 		{"http://127.0.0.1:1", filepath.Join(dir, "none"), ""},
+		{"http://127.0.0.1:1", filepath.Join(dir, "docker"), ""},
 		{"http://127.0.0.1:1", "good", ""},
 		{"http://127.0.0.1:1", "Org/Name", `{"model_type":"qwen3"}`},
 		{"http://127.0.0.1:1", "Org/Far", ""},
-		{"http://127.0.0.1:1", "../Name", ""},
 	} {
 		raw, err := json.Marshal(map[string]string{"model_path": c.model})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
@@ -149,11 +150,8 @@ func (c *comparer) slow(s *kindSteps, out *result.Light) (list []Change) {
 
 // few states that the blocks of a product do not fill the device.
 func (c *comparer) few(s *sum) fact.Fact {
-	blocks := int(s.grid[0]) * int(s.grid[1]) * int(s.grid[2])
-	if c.d.SMs == 0 || blocks == 0 {
-		return fact.Fact{}
-	}
-	if share := float64(blocks) / float64(up(blocks, c.d.SMs)); share < mostOfBlocks {
+	blocks := blocksOf(s.grid) // of a product with one block an SM
+	if share := float64(blocks) / float64(max(c.d.SMs, 1)); blocks > 0 && share < mostOfBlocks && strings.HasPrefix(most(s.kernels), "nvjet") {
 		return fact.Of("light_few_blocks", "blocks", blocks, "sms", c.d.SMs, "share", share)
 	}
 	return fact.Fact{}
@@ -206,6 +204,9 @@ func (c *comparer) elsewhere(s *kindSteps) (list []Change) {
 	}
 	slices.Sort(roles)
 	for _, role := range roles {
+		if role == Attention || role == ExpertsIn || role == ExpertsOut || c.anyRefused(s, role) { // the work depends on contexts and routing
+			continue
+		}
 		best := slices.MinFunc(of[role], func(x, y *times) int { return cmp.Compare(metric.Median(x.calls), metric.Median(y.calls)) })
 		want, fast := metric.Median(best.calls), mostKey(best.kernel)
 		slower := map[int]float64{} // by rank: share of its time
@@ -249,6 +250,11 @@ func (c *comparer) elsewhere(s *kindSteps) (list []Change) {
 		list = append(list, x)
 	}
 	return list
+}
+
+// anyRefused reports whether a module cannot be told on some rank.
+func (c *comparer) anyRefused(s *kindSteps, role Role) bool {
+	return slices.ContainsFunc(c.order, func(k sumKey) bool { return k.kind == s.kind.String() && k.role == role && c.sums[k].refused.Key != "" })
 }
 
 // sumOf is one call of a module.
@@ -300,7 +306,7 @@ func (c *comparer) overlap(s *kindSteps) []Change {
 		n += k
 	}
 	x.Calls, x.Kernels, x.Modules = calls/max(n, 1), []string{most(names)}, []string{}
-	x.Say = fact.Of("light_overlap", "time", x.Time, "share", float64(x.Time)/float64(s.step))
+	x.Say = fact.Of("light_overlap", "time", transfer/int64(max(n, 1)), "share", float64(transfer)/float64(max(n, 1))/float64(s.step))
 	x.How = c.toOverlap()
 	x.Worth.AtMost = true
 	x.after = func(rank int, op int32) (int64, bool) {
@@ -309,12 +315,19 @@ func (c *comparer) overlap(s *kindSteps) []Change {
 	return []Change{x}
 }
 
+// exchanges reports whether SGLang's experts exchange tokens by an all-to-all backend, without which it refuses to overlap
+// two batches.
+func (c *comparer) exchanges() bool {
+	backend, ok := c.flags["moe_a2a_backend"].(string)
+	return ok && backend != "" && backend != "none"
+}
+
 // toOverlap returns how the server of the window overlaps transfers with compute, if it can.
 func (c *comparer) toOverlap() []fact.Fact {
 	switch engine := engineOf(c.a.Ranks); {
-	case engine == sglang && c.l.EP > 1:
+	case engine == sglang && c.m.Family == "qwen3_moe" && c.l.EP > 1 && c.exchanges() && c.flags["enable_two_batch_overlap"] != true:
 		return []fact.Fact{fact.Of("light_overlap_sglang")}
-	case engine == vllm && c.l.AttnTP == c.l.TP && c.m.Hidden >= 8192 && c.d.hopper():
+	case engine == vllm && c.l.AttnTP == c.l.TP && c.m.Hidden >= 8192 && c.hopper():
 		return []fact.Fact{fact.Of("light_overlap_vllm")}
 	}
 	return nil

@@ -52,7 +52,7 @@ func FindDevice(name string) (Device, bool) {
 // OpenDevice reads a Device from a JSON file with the keys name, bf16_tflops, fp8_tflops, fp4_tflops, memory_gb_per_s,
 // link_gb_per_s and sms. name, bf16_tflops and memory_gb_per_s are needed.
 func OpenDevice(path string) (*Device, error) {
-	text, err := atomicfile.ReadFile(path)
+	text, err := atomicfile.ReadAtMost(path, mostConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +69,9 @@ func OpenDevice(path string) (*Device, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if d.More() {
+		return nil, fmt.Errorf("%s: want one JSON object", path)
 	}
 	for _, n := range []struct {
 		key    string

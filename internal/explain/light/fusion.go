@@ -30,6 +30,12 @@ type way struct {
 	never  string    // key of SGLang's argument that turns it off; "": none
 }
 
+// The argument that turns on SGLang's fused all-reduce, and its successor, which names a backend.
+const (
+	allReduceFusion  = "enable_flashinfer_allreduce_fusion"
+	allReduceBackend = "flashinfer_allreduce_fusion_backend"
+)
+
 // advice returns the advice, which depends on the server's arguments, as far as they are known.
 func (w *way) advice(flags map[string]any) []fact.Fact {
 	option := func(key string) string { return "--" + strings.ReplaceAll(key, "_", "-") }
@@ -40,6 +46,8 @@ func (w *way) advice(flags map[string]any) []fact.Fact {
 		return []fact.Fact{fact.Of("light_turned_off", "flag", option(w.never))}
 	case w.flag != "" && flags[w.flag] == true:
 		return []fact.Fact{fact.Of("light_turned_on", "flag", option(w.flag))}
+	case w.flag == allReduceFusion && flags[allReduceBackend] != nil:
+		return []fact.Fact{fact.Of("light_turned_on", "flag", option(allReduceBackend))}
 	}
 	return []fact.Fact{w.how}
 }
@@ -64,10 +72,12 @@ func quantises(x *piece) bool { return x.class == kernel.Quantize }
 // and linear attention are not listed, because the roles of these models' kernels are not known.
 var fusions = []fusion{
 	{"all-reduce and norm", is(AllReduce), (*piece).norm, []string{"allreduce_fusion", "fused_allreduce_rms", "allreduce_rmsnorm"}, []way{
-		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.newer() && c.plainTP() && s.rows <= 2048 }, fact.Of("light_allreduce_sglang"), "enable_flashinfer_allreduce_fusion", "enforce_disable_flashinfer_allreduce_fusion"},
-		{sglang, func(c *comparer, s *kindSteps) bool { return c.d.amd() && c.plainTP() }, fact.Of("light_allreduce_aiter"), "enable_aiter_allreduce_fusion", ""},
+		{sglang, func(c *comparer, s *kindSteps) bool {
+			return c.newer() && c.plainTP() && s.rows <= 2048 && slices.Contains([]string{"qwen3", "qwen3_moe", "gpt_oss"}, c.m.Family) // other models reduce by themselves
+		}, fact.Of("light_allreduce_sglang"), allReduceFusion, "enforce_disable_flashinfer_allreduce_fusion"},
+		{sglang, func(c *comparer, s *kindSteps) bool { return c.amd() && c.plainTP() }, fact.Of("light_allreduce_aiter"), "enable_aiter_allreduce_fusion", ""},
 		{vllm, func(c *comparer, s *kindSteps) bool {
-			return c.d.newer() && c.plainTP() && s.rows*c.m.Hidden*actBytes <= 64<<20
+			return c.plainTP() && s.rows*c.m.Hidden*actBytes <= c.mostFused()
 		}, fact.Of("light_allreduce_vllm"), "", ""},
 	}},
 	{"add and norm", func(x *piece) bool { return x.class == kernel.Elementwise && strings.Contains(x.name, "add") }, (*piece).norm, []string{"fusedaddrmsnorm", "fused_add_rms"}, []way{
@@ -78,17 +88,19 @@ var fusions = []fusion{
 	}, []string{"act_and_mul", "silu_and_mul"}, []way{{sglang, always, fact.Fact{}, "", ""}, {vllm, always, fact.Fact{}, "", ""}}},
 	{"q norm and k norm", is(QKNorm), is(QKNorm), []string{"qknorm", "qk_norm"}, []way{{sglang, always, fact.Fact{}, "", ""}}},
 	{"q/k norm and rope", is(QKNorm), is(Rope), []string{"qk_norm_rope", "qknormrope"}, []way{
-		{sglang, func(c *comparer, _ *kindSteps) bool { return c.m.Family == "qwen3_moe" }, fact.Of("light_norm_rope_sglang"), "enable_fused_qk_norm_rope", ""}, // dense models do not read the flag
+		{sglang, func(c *comparer, _ *kindSteps) bool {
+			return c.m.Family == "qwen3_moe" && !c.amd() && slices.Contains([]int{64, 128, 256}, c.m.HeadDim)
+		}, fact.Of("light_norm_rope_sglang"), "enable_fused_qk_norm_rope", ""}, // dense models do not read the flag
 	}},
 	{"rope and KV write", is(Rope), is(KVWrite), []string{"rope_store", "fused_set_kv", "rope_and_unified_kv"}, []way{
-		{sglang, always, fact.Fact{}, "", ""}, {vllm, func(c *comparer, s *kindSteps) bool { return c.d.amd() && s.rows <= 256 }, fact.Of("light_rope_vllm"), "", ""},
+		{sglang, always, fact.Fact{}, "", ""}, {vllm, func(c *comparer, s *kindSteps) bool { return c.amd() && s.rows <= 256 }, fact.Of("light_rope_vllm"), "", ""},
 	}},
 	{"norm and quantisation", (*piece).norm, quantises, []string{"rms_norm_quant", "norm_dynamic_per_token_quant", "rms_fp8"}, []way{{vllm, always, fact.Of("light_norm_quant_vllm"), "", ""}}},
 	{"activation and quantisation", is(Act), quantises, []string{"silu_and_mul_quant", "mul_quant"}, []way{{vllm, always, fact.Of("light_act_quant_vllm"), "", ""}}},
 	{"attention and quantisation", is(Attention), quantises, nil, []way{{vllm, always, fact.Of("light_attention_quant_vllm"), "", ""}}},
 	{"experts and their sum", is(ExpertsOut), is(ExpertsSum), nil, []way{
 		{sglang, func(c *comparer, _ *kindSteps) bool {
-			return c.plainTP() && c.l.EP == 1 && c.m.TopK > 2 && !c.d.amd() && c.runs("fused_moe_kernel")
+			return c.plainTP() && c.l.EP == 1 && c.m.TopK > 2 && !c.amd() && c.m.Weight.Bytes >= 1 && c.runs("fused_moe_kernel")
 		}, fact.Of("light_sum_sglang"), "enable_fused_moe_sum_all_reduce", ""},
 	}},
 	{"product and its reduction", func(x *piece) bool { return x.class == kernel.GEMM }, func(x *piece) bool { return strings.Contains(x.name, "splitkreduce") }, nil, []way{
@@ -129,6 +141,12 @@ func (c *comparer) fusions(s *kindSteps) (list []Change) {
 func (c *comparer) fuse(f *fusion, s *kindSteps) (x Change, ok bool) {
 	vanish := make([]map[int32]bool, len(c.a.Ranks))
 	names, time, calls := map[string]int{}, int64(0), 0
+	type place struct {
+		rank int
+		step int32
+		Place
+	}
+	layers := map[place]bool{} // in which a pair runs
 	for i, r := range c.a.Ranks {
 		vanish[i] = map[int32]bool{}
 		before := map[trace.TrackID]*piece{} // the latest kernel of each stream
@@ -144,13 +162,18 @@ func (c *comparer) fuse(f *fusion, s *kindSteps) (x Change, ok bool) {
 			if b := before[o.Track]; b != nil && f.first(b) && f.second(x) && !(b.Role == x.Role && b.Layer != x.Layer) {
 				vanish[i][int32(op)] = true
 				names[c.a.Names.List[o.Name]]++
+				layers[place{i, o.Step, Place{Layer: x.Layer}}] = true
 				time, calls = time+o.End-o.Start, calls+1
 			}
 			before[o.Track] = x
 		}
 	}
 	x = c.change(s, result.ChangeFusion, s.all(), time, calls)
-	if float64(x.Calls) < inMost*float64(c.m.Layers) || float64(x.Time) < leastChange*float64(s.step) {
+	steps := 0
+	for _, n := range s.steps {
+		steps += n
+	}
+	if float64(len(layers)) < inMost*float64(steps*c.m.Layers) || float64(x.Time) < leastChange*float64(s.step) {
 		return Change{}, false
 	}
 	x.Kernels, x.Modules = []string{most(names)}, []string{f.name}
@@ -184,12 +207,28 @@ func engineOf(ranks []*match.Rank) engine {
 }
 
 // newer reports whether the device is a Hopper or a Blackwell of data centres, which FlashInfer's fused all-reduce needs.
-func (d *Device) newer() bool {
-	return d.hopper() || strings.HasPrefix(d.Name, "B200") || strings.HasPrefix(d.Name, "GB200")
+func (c *comparer) newer() bool { return c.hopper() || c.blackwell() }
+
+func (c *comparer) hopper() bool { return c.is("H100", "H200", "H800", "H20") }
+
+func (c *comparer) blackwell() bool { return c.is("B200", "B300") }
+
+func (c *comparer) amd() bool { return c.is("AMD", "MI300", "MI325", "MI355") }
+
+// is reports whether the name of the device, as recorded, has one of the given parts.
+func (c *comparer) is(parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(c.card, p) })
 }
 
-func (d *Device) hopper() bool {
-	return strings.HasPrefix(d.Name, "H100") || strings.HasPrefix(d.Name, "H200")
+// mostFused returns the size of the largest message, in bytes, that vLLM's fused all-reduce takes (its table
+// FI_ALLREDUCE_FUSION_MAX_SIZE_MB); 0: none.
+func (c *comparer) mostFused() int {
+	of := map[int]float64{}
+	switch {
+	case c.hopper():
+		of = map[int]float64{2: 64, 4: 2, 8: 0.5}
+	case c.blackwell():
+		of = map[int]float64{2: 64, 4: 32, 8: 1}
+	}
+	return int(of[c.l.TP] * (1 << 20))
 }
-
-func (d *Device) amd() bool { return strings.HasPrefix(d.Name, "MI") }

@@ -17,6 +17,7 @@ type Options struct {
 	Model  *Model         // nil: unknown; then no floor is known
 	Device *Device        // nil: the device with the name in the trace
 	Flags  map[string]any // SGLang's server arguments; nil: unknown
+	Why    string         // why the configuration beside the traces cannot be used; "": it can, or there is none
 }
 
 // Or returns the options, with those of other in place of unknown ones.
@@ -30,6 +31,7 @@ func (o Options) Or(other Options) Options {
 	if o.Flags == nil {
 		o.Flags = other.Flags
 	}
+	o.Why = cmp.Or(o.Why, other.Why)
 	return o
 }
 
@@ -37,6 +39,9 @@ func (o Options) Or(other Options) Options {
 // parts of the steps' time. Without a model or the peaks of the device, only the measured parts are known.
 func Of(a *match.Aligned, steps []result.Step, opt Options) (result.Light, []Change) {
 	if opt.Model == nil {
+		if opt.Why != "" {
+			return measured(a, steps, fact.Of("light_bad_model", "why", opt.Why)), nil
+		}
 		return measured(a, steps, fact.Of("light_no_model")), nil
 	}
 	out := func(why fact.Fact) (result.Light, []Change) {
@@ -153,6 +158,9 @@ func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (resu
 	m, d := opt.Model, *opt.Device
 	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
 	c := comparer{a: a, m: m, d: d, l: l, flags: opt.Flags, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
+	for _, r := range a.Ranks {
+		c.card = cmp.Or(c.card, r.Source.Device)
+	}
 	if l.AttnTP < l.TP {
 		c.routed = routed(a.Ranks, len(steps))
 	}
@@ -215,6 +223,7 @@ type sum struct {
 type comparer struct {
 	a     *match.Aligned
 	flags map[string]any // see Options
+	card  string         // name of the device in the traces
 	m     *Model
 	d     Device
 	l     Layout
@@ -316,6 +325,9 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 	b, ok := c.batch(r, i)
 	if !ok && rows > 0 && r.Steps[i].Info.Kind == trace.Decode { // one token a request
 		b, ok = Batch{Tokens: rows, Requests: rows, Keys: -1, Pairs: -1}, true
+		if c.routed != nil {
+			b.Routed = rows * (c.l.TP / c.l.AttnTP)
+		}
 		row.Graph = true
 	}
 	if !ok {
@@ -334,7 +346,8 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 	transfer := int64(0)
 	for i, p := range places {
 		if list[i].Class == kernel.Comm {
-			transfer += int64(c.d.transfer(c.m.bus(p, c.l, b)))
+			o := &r.Ops[ops[i]]
+			transfer += min(int64(c.d.transfer(c.m.bus(p, c.l, b))), o.End-o.Start)
 		}
 	}
 	row.TransferLeast += transfer
@@ -354,12 +367,11 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 
 // padded returns the batch that the kernels computed.
 func (c *comparer) padded(b Batch, rows int) Batch {
+	if b.Routed > 0 {
+		b.Routed = max(b.Routed, rows*(c.l.TP/c.l.AttnTP))
+	}
 	if more := rows - b.Tokens; more > 0 {
-		b.Tokens = rows
-		b.Requests = min(b.Requests+more, rows)
-		if b.Routed > 0 {
-			b.Routed = max(b.Routed, rows*(c.l.TP/c.l.AttnTP))
-		}
+		b.Tokens, b.Requests = rows, min(b.Requests+more, rows)
 	}
 	return b
 }

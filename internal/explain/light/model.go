@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,17 +92,9 @@ func OpenModel(path string) (*Model, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, "config.json")
 	}
-	f, err := atomicfile.Open(path)
+	text, err := atomicfile.ReadAtMost(path, mostConfig)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(text) > mostConfig:
-		return nil, fmt.Errorf("%s: larger than %d MB: not a config.json", path, mostConfig>>20)
 	}
 	m, err := ReadModel(text)
 	if err != nil {
@@ -181,9 +172,12 @@ func (m *Model) experts(c *config) error {
 	if !sparse {
 		m.Experts, m.TopK = 0, 0
 	}
-	dense := !sparse
+	dense, always := !sparse, map[int]bool{}
+	for _, i := range c.DenseLayers {
+		always[i] = true
+	}
 	for i := range m.Sparse {
-		m.Sparse[i] = sparse && !slices.Contains(c.DenseLayers, i) && (c.SparseStep <= 1 || (i+1)%c.SparseStep == 0)
+		m.Sparse[i] = sparse && !always[i] && (c.SparseStep <= 1 || (i+1)%c.SparseStep == 0)
 		dense = dense || !m.Sparse[i]
 	}
 	if sparse {

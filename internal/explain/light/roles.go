@@ -133,13 +133,15 @@ func (m *Model) helper(k Kernel, before Place) Place {
 }
 
 func collective(name string) Role {
-	switch kind := strings.ToLower(name); {
-	case strings.Contains(kind, "allgather"):
+	switch op, _ := kernel.Collective(name); op {
+	case kernel.AllGather:
 		return AllGather
-	case strings.Contains(kind, "reducescatter"):
+	case kernel.ReduceScatter:
 		return ReduceScatt
+	case kernel.AllReduce:
+		return AllReduce
 	}
-	return AllReduce
+	return Unknown
 }
 
 // tile matches the names of cuBLAS's generated products: tile, tile of K and stages, cluster, and split along K.

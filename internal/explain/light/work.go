@@ -197,8 +197,12 @@ func (m *Model) part(n int, l Layout, b Batch) []Work {
 }
 
 // bus returns the bytes that a rank sends, or receives, in a collective of n ranks with a whole tensor of B bytes:
-// 2(n−1)/n·B for an all-reduce, and (n−1)/n·B for an all-gather or a reduce-scatter.
+// 2(n−1)/n·B for an all-reduce, and (n−1)/n·B for an all-gather or a reduce-scatter. The bytes of other collectives are
+// not known: 0.
 func (m *Model) bus(p Place, l Layout, b Batch) float64 {
+	if p.Role == Unknown {
+		return 0
+	}
 	n, rows, width := l.TP, b.Tokens, m.Hidden
 	switch {
 	case p.Layer == m.Layers && p.Role == AllGather: // logits

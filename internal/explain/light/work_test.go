@@ -3,6 +3,8 @@ package light
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -246,6 +248,30 @@ func TestLayoutOf(t *testing.T) {
 		got, why := LayoutOf(c.ranks)
 		if got != c.want || (why.Key == "") != (c.want != Layout{}) {
 			t.Errorf("%s: got %v (%s), want %v", name, got, why, c.want)
+		}
+	}
+}
+
+// TestOpenDevice checks that peaks are read from a file, and that wrong files are refused with the reason.
+func TestOpenDevice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "device.json")
+	for text, want := range map[string]string{
+		`{"name":"H20","bf16_tflops":148,"memory_gb_per_s":4000,"link_gb_per_s":450,"sms":78}`: "",
+		`{"name":"H20","bf16_tflops":148}`:                                   "memory_gb_per_s: want a positive number of at most 1e+09, got 0",
+		`{"name":"H20","bf16_tflops":-1,"memory_gb_per_s":4000}`:             "bf16_tflops: want a positive number of at most 1e+09, got -1",
+		`{"bf16_tflops":148,"memory_gb_per_s":4000}`:                         "name: want the name of the device",
+		`{"name":"H20","bf16_tflops":148,"memory_gb_per_s":4000,"tflops":1}`: `json: unknown field "tflops"`,
+		`{"name":"H20","bf16_tflops":148,"memory_gb_per_s":4000} {}`:         "want one JSON object",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		d, err := OpenDevice(path)
+		switch {
+		case want == "" && (err != nil || d.Memory != 4e12 || d.BF16 != 148e12 || d.Link != 450e9 || d.SMs != 78):
+			t.Errorf("%s: %+v, %v", text, d, err)
+		case want != "" && (err == nil || err.Error() != path+": "+want):
+			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
 }

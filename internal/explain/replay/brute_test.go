@@ -211,3 +211,44 @@ func TestChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestSet: ops with their recorded times change nothing, other times have the effect of a graph with these times, and
+// without an op no step ends later.
+func TestSet(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		g := randomGraph(rng)
+		for i := range g.nodes {
+			if n := &g.nodes[i]; n.what == Work || n.what == Leave {
+				n.ref = int32(i)
+			}
+		}
+		was := g.Run(nil)
+		if same := g.Run(g.Set(func(_, op int) (int64, bool) { return g.nodes[op].dur, g.nodes[op].dur > 0 })); !slices.Equal(same, was) {
+			t.Fatalf("seed %d: recorded times give %v, want %v", seed, same, was)
+		}
+		at := -1
+		for i := range g.nodes {
+			if n := &g.nodes[i]; n.what == Work && n.dur > 1 {
+				at = i
+			}
+		}
+		if at < 0 {
+			continue
+		}
+		one := func(ns int64) Change {
+			return g.Set(func(_, op int) (int64, bool) { return ns, op == at })
+		}
+		changed := &Graph{domain: g.domain, nodes: slices.Clone(g.nodes), order: g.order, meets: g.meets, First: g.First, End: g.End}
+		changed.nodes[at].dur = 1
+		if got, want := g.Run(one(1)), changed.Run(nil); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: an op of 1 ns gives %v, want %v", seed, got, want)
+		}
+		without := g.Run(one(0))
+		for step := range was {
+			if without[step] > was[step] {
+				t.Fatalf("seed %d: step %d ends at %d without an op, at %d with it", seed, step, without[step], was[step])
+			}
+		}
+	}
+}

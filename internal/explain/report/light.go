@@ -78,7 +78,7 @@ type lightPart struct {
 func lightParts(s *result.LightStep) []lightPart {
 	i := &s.IdleBy
 	out := []lightPart{
-		{"waiting for other ranks", s.Wait}, {"transfer", s.Transfer - s.TransferFloor}, {"that no known kernel saves", s.Start}, {"slow kernels", s.Slow},
+		{"waiting for other ranks", s.Wait}, {"transfer", s.Transfer - s.TransferFloor}, {"that good kernels need to start", s.Start}, {"slow kernels", s.Slow},
 		{"padding", s.Padding}, {"other kernels", s.Unpriced}, {"copies", s.Copy}, {"communication with unrecorded ranks", s.Unknown},
 		{"idle for the host", i.Host}, {"idle in synchronisations", i.Sync}, {"idle for launches", i.Launch}, {"idle inside graphs or for dependencies", i.Device},
 		{"idle for the profiler", i.Profiler}, {"idle for unknown reasons", i.Unknown}, {"idle for other ranks' hosts", i.Peers}, {"idle between steps", i.Between},
@@ -255,7 +255,9 @@ func changeWorth(x *result.LightChange) string {
 }
 
 func lightChangesTable(r *result.Report, limit int) *table {
-	rows, omitted := ranked(r.Light.Changes, limit, " by worth", func(x *result.LightChange) float64 { return float64(x.Worth.Gain()) })
+	rows, omitted := ranked(r.Light.Changes, limit, " by worth", func(x *result.LightChange) float64 {
+		return float64(x.Worth.Step-x.Worth.Without) + float64(x.Worth.Last)/1e9
+	})
 	t := &table{
 		id: "light-changes", title: "What to change", omitted: omitted,
 		lead: "Changes that make kernels of a step shorter. Saved: their time in a step. Worth: what a replay of the steps gains, which is less if other work hides the time. The worths do not add up.",

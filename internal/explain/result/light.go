@@ -104,8 +104,6 @@ const (
 	ChangeSlow      = "slow"      // kernels that take longer than good kernels
 	ChangeElsewhere = "elsewhere" // the same module is faster on another rank
 	ChangeFusion    = "fusion"    // kernels that a fused kernel replaces
-	ChangeSplit     = "split"     // kernels that add up the parts of a product
-	ChangePadding   = "padding"   // rows that graphs add to batches
 	ChangeOverlap   = "overlap"   // transfers that could run under compute
 )
 

@@ -168,7 +168,7 @@ func serverBeside(say *progress.Console, dir string) (o light.Options) {
 	if m, err := light.OpenModel(filepath.Join(dir, trace.ModelFile)); err == nil {
 		o.Model = m
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		say.Warn("%v: the speed of light is unknown", err)
+		o.Why = err.Error()
 	}
 	args, err := readJSON[map[string]any](dir, trace.ServerArgsFile)
 	switch {
@@ -180,10 +180,13 @@ func serverBeside(say *progress.Console, dir string) (o light.Options) {
 	return o
 }
 
+// mostBeside is the maximum size of a file beside traces, in bytes.
+const mostBeside = 64 << 20
+
 // readJSON reads a JSON file in a directory. It returns nil if there is none.
 func readJSON[T any](dir, name string) (*T, error) {
 	path := filepath.Join(dir, name)
-	text, err := atomicfile.ReadFile(path)
+	text, err := atomicfile.ReadAtMost(path, mostBeside)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

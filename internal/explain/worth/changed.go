@@ -17,7 +17,10 @@ func (w *Window) Changed(rep *result.Report, kind trace.StepKind, time func(rank
 		return result.Worth{}
 	}
 	lean := kind.String() == rep.Recording.Kind && !slices.ContainsFunc(w.Domains, func(d *Domain) bool { return d.lean == nil })
-	n := len(w.Domains[0].Base)
+	n := 0
+	for _, d := range w.Domains {
+		n = max(n, len(d.Base))
+	}
 	count, was, base, now, bound := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	for _, d := range w.Domains {
 		of, from, other := d.Recorded, d.Base, replay.Change(nil)
@@ -25,9 +28,12 @@ func (w *Window) Changed(rep *result.Report, kind trace.StepKind, time func(rank
 			of, from, other = d.lean.base, d.lean.base, d.lean.change
 		}
 		change := d.Graph.Set(func(rank, op int) (int64, bool) { return time(d.Ranks[rank].Index, op) })
+		if len(change) == 0 {
+			continue
+		}
 		times := func(x replay.Change) []int64 { return d.Graph.Times(d.Graph.Run(d.Graph.Both(x, change))) }
 		after, device := times(other), times(d.bounds[result.RemoveHost]())
-		for s := range min(n, len(from)) {
+		for s := range from {
 			if w.KindOf[s] == kind && from[s] > 0 {
 				count[s], was[s], base[s], now[s] = count[s]+1, was[s]+of[s], base[s]+from[s], now[s]+after[s]
 				bound[s] += d.hostless()[s] - device[s]
