@@ -83,9 +83,19 @@ func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelR
 			kinds[kind].add(r, i, false)
 		}
 	}
-	for _, k := range append(slices.Collect(maps.Values(kinds)), all) {
+	each, n := append(slices.Collect(maps.Values(kinds)), all), 0
+	for _, k := range each {
 		classes = append(classes, k.classRows()...)
-		rows = append(rows, k.kernelRows(a)...)
+		for _, s := range k.kernels {
+			if s != nil {
+				n++
+			}
+		}
+	}
+	rows = make([]result.KernelRow, 0, n)
+	short := make([]string, len(a.Names.List)) // a name takes microseconds, and occurs in several kinds
+	for _, k := range each {
+		rows = k.kernelRows(a, rows, short)
 	}
 	slices.SortFunc(rows, func(x, y result.KernelRow) int {
 		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
@@ -112,15 +122,19 @@ func (k *kindSums) classRows() (rows []result.ClassRow) {
 	return rows
 }
 
-func (k *kindSums) kernelRows(a *match.Aligned) (rows []result.KernelRow) {
+// kernelRows appends the rows of a kind. short holds the short names as far as they are known.
+func (k *kindSums) kernelRows(a *match.Aligned, rows []result.KernelRow, short []string) []result.KernelRow {
 	for id, s := range k.kernels {
 		if s == nil {
 			continue
 		}
 		slices.Sort(s.durs)
 		name := a.Names.List[id]
+		if short[id] == "" {
+			short[id] = kernel.Short(name)
+		}
 		row := result.KernelRow{
-			Name: name, Short: kernel.Short(name), Kind: k.kind, Class: string(a.Names.Class[id].Group()),
+			Name: name, Short: short[id], Kind: k.kind, Class: string(a.Names.Class[id].Group()),
 			Count: len(s.durs), Total: s.total, Min: s.durs[0], Max: s.durs[len(s.durs)-1],
 			Median: int64(metric.Quantile(s.durs, 0.5)), P99: int64(metric.Quantile(s.durs, 0.99)),
 			Share: metric.Share(s.total, k.total), Spread: spread(s.perRank),
