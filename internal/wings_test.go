@@ -74,7 +74,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9450, 5, 3},
-	"cli":       {11150, 1, 0},
+	"cli":       {11200, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
 	"explain":   {41100, 24, 75},
