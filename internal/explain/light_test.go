@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,5 +239,43 @@ func TestLightDiff(t *testing.T) {
 	_, other := lit(t, "sglang_plain", denseModel)
 	if diff, why := light.Diff(&a.Light, &other.Light); len(diff) > 0 || why.Key != "light_devices" {
 		t.Errorf("another device: %d rows, %s", len(diff), why)
+	}
+}
+
+// TestLightChanges checks what to change in recorded windows. In sglang_moe, one rank adds up the experts by a slower
+// kernel configuration; in vllm26_hog, the device of a rank holds the steps up, so that fused kernels gain.
+func TestLightChanges(t *testing.T) {
+	data := os.Getenv("STEPSCOPE_DATA")
+	if data == "" {
+		t.Skip("STEPSCOPE_DATA is not set")
+	}
+	for _, c := range []struct {
+		set, config, change, module string
+		time, now, last             float64 // µs of a step: by which kernels get shorter, that steps gain, and that they gain if hosts take no time
+	}{
+		{"sglang_moe", moeModel, result.ChangeElsewhere, string(light.ExpertsSum), 412, 0, 315},
+		{"sglang_plain", denseModel, result.ChangeFusion, "all-reduce and norm", 124, 0, 129},
+		{"vllm26_hog", denseModel, result.ChangeFusion, "all-reduce and norm", 131, 134, 129},
+	} {
+		m, err := light.ReadModel([]byte(c.config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Prepare(readDir(t, filepath.Join(data, "traces", c.set)), nil).Analyze(Options{Light: light.Options{Model: m}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(r.Light.Changes, func(x result.LightChange) bool {
+			return x.Kind == "decode" && x.Change == c.change && x.Modules[0] == c.module
+		})
+		if at < 0 {
+			t.Errorf("%s: no %s of %s", c.set, c.change, c.module)
+			continue
+		}
+		x := &r.Light.Changes[at]
+		near := func(ns int64, us float64) bool { return math.Abs(float64(ns)/1e3-us) <= 10+0.05*us }
+		if !near(x.Time, c.time) || !near(x.Worth.Step-x.Worth.Without, c.now) || !near(x.Worth.Last, c.last) || len(x.How) == 0 {
+			t.Errorf("%s: %s: %.1f µs, worth %.1f and %.1f µs, want %v, %v, %v", c.set, c.module, float64(x.Time)/1e3, float64(x.Worth.Step-x.Worth.Without)/1e3, float64(x.Worth.Last)/1e3, c.time, c.now, c.last)
+		}
 	}
 }

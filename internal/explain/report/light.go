@@ -212,7 +212,7 @@ func lightChanges(r *result.Report, limit int) (out []string) {
 		if len(x.How) == 0 || x.Worth.Known && float64(x.Worth.Gain()) < leastWorth*float64(x.Worth.Step) || len(out) == limit {
 			continue
 		}
-		text := Words(x.Say)
+		text := x.Kind + " steps: " + Words(x.Say)
 		if w := changeWorth(x); w != "" {
 			text += ": " + w
 		}
