@@ -242,7 +242,7 @@ type profileFlags struct {
 	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; 5 by stage."`
 	ProfileByStage    bool           `name:"profile-by-stage" help:"Record one window for prefill and one for decode."`
 	ProfileStages     []string       `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
-	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server, in which {role} stands for prefill or decode; default: the server's SGLANG_TORCH_PROFILER_DIR if it reports one, else the one here, else /tmp."`
+	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server, in which {role} stands for prefill or decode, and {port} for the port of the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it reports one, else the one here, else /tmp."`
 	ProfilePrefix     string         `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the trace names."`
 	ProfileUnbounded  bool           `name:"profile-unbounded" help:"Record until the load ends, however long that takes."`
 	PDSeparated       bool           `name:"pd-separated" help:"Profile prefill or decode workers through their own URLs."`

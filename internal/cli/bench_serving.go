@@ -148,6 +148,8 @@ func (c *benchServingCmd) check() error {
 		}
 	}
 	switch {
+	case c.ReadyWorkers > 0 && c.ReadySec <= 0:
+		return usagef("--ready-workers waits for workers: give --ready-check-timeout-sec 1 or more")
 	case !(c.FlushTimeout > 0) || math.IsInf(c.FlushTimeout, 0):
 		return usagef("--flush-cache-timeout %v: give seconds", c.FlushTimeout)
 	case c.TokenizePrompt && c.Backend != "sglang" && c.Backend != "sglang-native":

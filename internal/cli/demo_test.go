@@ -237,6 +237,7 @@ func TestBenchServing(t *testing.T) {
 		{[]string{"--backend", "nvllm"}, exitUsage, "--backend nvllm: there are lmdeploy, "},
 		{[]string{"--request-rate=-1"}, exitUsage, "want requests per second or inf"},
 		{[]string{"--profile", "--pd-separated", "--profile-prefill-url", "http://a:1", "--profile-decode-url", "http://b:1"}, exitUsage, "prefill and decode cannot be profiled at once"},
+		{[]string{"--ready-workers", "2", "--ready-check-timeout-sec", "0"}, exitUsage, "--ready-workers waits for workers"},
 		{[]string{"--profile", "--pd-separated"}, exitUsage, "--pd-separated: give --profile-prefill-url or --profile-decode-url"},
 		{[]string{"--slo", "speed:3"}, exitUsage, "--slo: "},
 		{[]string{"--dataset-name", "sharegpt"}, exitFailed, "ShareGPT_V3_unfiltered_cleaned_split.json"},

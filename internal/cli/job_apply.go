@@ -183,9 +183,7 @@ func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spe
 func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*job.Plan, job.Slurm, error) {
 	p := job.NewPlan(j, c.Program, c.On == "local")
 	if cluster != nil && p.Image != "" {
-		if p.Preamble = strings.TrimPrefix(cluster.DefaultBashPreamble+"\n"+p.Preamble, "\n"); j.Today.Setup == "" {
-			p.Preamble = cluster.DefaultBashPreamble
-		}
+		p.Preamble = strings.Trim(cluster.DefaultBashPreamble+"\n"+p.Preamble, "\n")
 		if j.Today.Setup != "" && cluster.SrtctlRoot != "" {
 			p.Mounts = append(p.Mounts, filepath.Join(cluster.SrtctlRoot, "configs")+":/configs")
 		}

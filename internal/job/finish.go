@@ -146,8 +146,17 @@ func (r *Run) settle(ph *Phase, dir string) error {
 
 // together explains the windows of prefill and decode workers in one report.
 func (r *Run) together(ctx context.Context) {
+	const lacking = "analysis_all.html is missing: %s"
 	run := r.run("all")
-	if run == "" || ctx.Err() != nil || r.apart() {
+	switch {
+	case ctx.Err() != nil:
+		r.lack(lacking, "the job was told to stop")
+		return
+	case r.apart():
+		r.lack(lacking, r.unshared())
+		return
+	case run == "":
+		r.lack(lacking, "the load has no run with traces")
 		return
 	}
 	base := filepath.Join(r.dir, "analysis_all")
@@ -175,15 +184,18 @@ func tensorRanks(files []string) int {
 // empty records that a window has no files, and adds the advice of srtctl's profiling document.
 func (r *Run) empty(ph *Phase) {
 	r.lack("the window of %s has no file", ph.Name)
-	r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of %s are set and keep the server busy until stop_step; see %s.out", r.loadKey(ph), r.plan.loadOf(ph).task())
+	r.advise("Empty profile output: ensure %s are set and keep the server busy until stop_step; see %s.out", r.loadKeys(ph), r.plan.loadOf(ph).task())
 }
 
-// loadKey returns the section of the job file that has the load of a phase.
-func (r *Run) loadKey(ph *Phase) string {
-	if r.plan.Job.Dialect() == spec.DialectH {
-		return "benchmark"
+// loadKeys names the keys of the job file that have the load of a phase.
+func (r *Run) loadKeys(ph *Phase) string {
+	switch r.plan.Job.Dialect() {
+	case spec.DialectH:
+		return "`isl`, `osl` and `concurrencies` of benchmark"
+	case spec.DialectM:
+		return "`isl`, `osl` and `concurrency` of profiling"
 	}
-	return "profiling." + string(ph.Role)
+	return "`isl`, `osl` and `concurrency` of profiling." + string(ph.Role)
 }
 
 // advise adds advice to the state. If the job failed, advise adds nothing, because the failure must be fixed first.
@@ -238,7 +250,7 @@ func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 	switch n := len(report.Steps); {
 	case n == 0:
 		r.lack("the window of %s has no steps", ph.Name)
-		r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of %s are set and keep the server busy until stop_step", r.loadKey(ph))
+		r.advise("Empty profile output: ensure %s are set and keep the server busy until stop_step", r.loadKeys(ph))
 	case n < want:
 		r.lack("the window of %s has %d of %d steps", ph.Name, n, want)
 		r.advise("Profile too short: adjust `start_step` and `stop_step` of profiling.%s; a typical profiling run uses 30-100 steps", ph.Role)

@@ -6,6 +6,7 @@ package job
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -43,6 +44,8 @@ type Plan struct {
 	Phases  []Phase  `json:"phases"`
 	// Router is the port of the router that gives all workers one load, on the first node; 0: each phase has a load.
 	Router int `json:"router,omitempty"`
+	// Devices are the GPUs of this machine that the user has chosen with CUDA_VISIBLE_DEVICES, in a local job; nil: all.
+	Devices []string `json:"-"`
 	// Key is sent to embedded servers that listen beyond loopback.
 	Key string `json:"-"`
 }
@@ -95,6 +98,9 @@ func (c Command) String() string {
 // the workers of the role. If local is set, all workers share one machine, and each worker has different ports.
 func NewPlan(j *spec.Job, program string, local bool) *Plan {
 	p := &Plan{Job: j, Local: local, Program: program}
+	if given := os.Getenv("CUDA_VISIBLE_DEVICES"); given != "" && local {
+		p.Devices = strings.Split(given, ",")
+	}
 	if !local && j.Backend.Type != spec.StepScope {
 		p.Image = j.Model.Container
 	}
@@ -117,8 +123,8 @@ func NewPlan(j *spec.Job, program string, local bool) *Plan {
 			if local {
 				w.Port, w.Dist = httpPort+len(p.Workers), distPort+len(p.Workers)
 			}
-			if port, ok := value(j.Backend.Config[role], "port").(int64); ok {
-				w.Port = int(port)
+			if port := spec.Size(j.Backend.Config[role], "port"); port > 0 {
+				w.Port = port
 			}
 			for n := range each {
 				w.Nodes = append(w.Nodes, p.Nodes+i*each+n)

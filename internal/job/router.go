@@ -54,18 +54,9 @@ func promptsToday(j *spec.Job, ph *spec.Phase, role spec.Role) int {
 
 // prefillTokens returns how many tokens of prompts one step of a prefill worker takes at most.
 func prefillTokens(j *spec.Job) int {
-	flags, n := j.Backend.Config[spec.Prefill], int64(mostPrefill)
-	for _, key := range []string{"max-prefill-tokens", "chunked-prefill-size"} {
-		if v, ok := value(flags, key).(int64); ok && v > 0 {
-			n = v
-		}
-	}
-	for _, key := range []string{"dp-size", "data-parallel-size"} {
-		if v, ok := value(flags, key).(int64); ok && v > 1 {
-			n *= v
-		}
-	}
-	return int(min(n, 1<<30))
+	flags := j.Backend.Config[spec.Prefill]
+	n := cmp.Or(spec.Size(flags, "chunked-prefill-size"), spec.Size(flags, "max-prefill-tokens"), mostPrefill)
+	return min(n*max(1, spec.DP(flags)), 1<<30)
 }
 
 // environment returns the environment variables that the job file has for a worker.
@@ -111,6 +102,34 @@ func (p *Plan) visible(w *Worker, rank int) []int {
 		all = append(all, w.Nodes[rank]*p.Job.Resources.GPUsPerNode+g)
 	}
 	return all
+}
+
+// device returns a GPU of visible as CUDA_VISIBLE_DEVICES names it.
+func (p *Plan) device(gpu int) string {
+	if p.Devices != nil && gpu < len(p.Devices) {
+		return p.Devices[gpu]
+	}
+	return strconv.Itoa(gpu)
+}
+
+// enough returns an error if the job needs more GPUs than Devices has.
+func (p *Plan) enough() error {
+	if p.Devices == nil || !today(p.Job) || p.Job.Backend.Type == spec.StepScope {
+		return nil
+	}
+	need := 0
+	for i := range p.Workers {
+		w := &p.Workers[i]
+		for rank := range w.Nodes {
+			for _, g := range p.visible(w, rank) {
+				need = max(need, g+1)
+			}
+		}
+	}
+	if n := len(p.Devices); n < need {
+		return fmt.Errorf("%s: the job needs %d GPUs, and CUDA_VISIBLE_DEVICES has %d: %s", p.Job.Name, need, n, strings.Join(p.Devices, ","))
+	}
+	return nil
 }
 
 // key returns the key of embedded servers that listen beyond loopback.
@@ -210,6 +229,11 @@ func (r *Run) awaited(w, load *Proc, reason string) bool {
 	return slices.ContainsFunc(r.plan.Workers, func(k Worker) bool {
 		return k.task(0) == w.Name && strings.Contains(reason, k.url(r.addr))
 	})
+}
+
+// unshared explains what a run lacks if apart is true.
+func (r *Run) unshared() string {
+	return "the load's run has no traces of workers on other nodes, because the nodes do not share " + r.dir
 }
 
 // apart reports whether a load cannot read the traces of workers on other nodes. Embedded servers send their traces.

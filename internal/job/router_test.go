@@ -3,6 +3,7 @@ package job_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,7 @@ func paired(t *testing.T, e *ended) {
 
 // TestRouter runs files of today's format with several workers on this machine.
 func TestRouter(t *testing.T) {
+	t.Setenv("CUDA_VISIBLE_DEVICES", "")
 	pd := read(t, "testdata/today-pd.yaml")
 	sglang := strings.NewReplacer("type: stepscope\n", "type: sglang\n", `"builtin:llama-tiny"`, `"builtin:llama-tiny", container: "x:y"`, "gpu_type: cpu", "gpu_type: h100")
 	// server is a python3 with SGLang's command line that runs the embedded server.
@@ -114,17 +116,44 @@ exec PROGRAM serve "$@"`
 			t.Errorf("no pair, but a report of pairs: %q", pages)
 		}
 	})
-	for _, c := range []struct{ name, change, says string }{
-		{"a worker fails", "*'mode decode'*) echo no such backend; exit 3 ;;", "failed: exit status 3"},
-		{"a worker is not ready", "*'mode decode'*) echo loading weights; exec sleep 1000 ;;", "is not ready after 3s"},
+	for _, c := range []struct{ name, change, of, says string }{
+		{"a worker fails", "*'mode decode'*) echo no such backend; exit 3 ;;", "decode_w", "failed: exit status 3"},
+		{"a worker is not ready", "*'mode decode'*) echo loading weights; exec sleep 1000 ;;", "decode_w", "is not ready after 3s"},
+		{"no worker is ready", "*launch_server*) echo loading weights; exec sleep 1000 ;;", "prefill_w0", "is not ready after 3s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &place{t: t, logs: t.TempDir(), path: standIn(t, `case "$*" in `+c.change+" esac\n"+server)}
 			e := p.apply(sglang.Replace(pd), nil, "--ready-timeout=3s")
-			if e.status != 10 || e.state.Failure == nil || !strings.HasPrefix(e.state.Failure.What, "decode_w") || !strings.Contains(e.state.Failure.What, c.says) {
+			if e.status != 10 || e.state.Failure == nil || !strings.HasPrefix(e.state.Failure.What, c.of) || !strings.Contains(e.state.Failure.What, c.says) {
 				t.Errorf("status %d, %+v\n%s", e.status, e.state.Failure, e.out)
 			}
 		})
+	}
+}
+
+// TestDevices checks that workers on this machine share the GPUs that the user has chosen.
+func TestDevices(t *testing.T) {
+	text := strings.NewReplacer("type: stepscope\n", "type: sglang\n", "gpu_type: cpu", "gpu_type: h100", `"builtin:llama-tiny"`, `/m, container: "x:y"`).Replace(read(t, "testdata/today-pd.yaml"))
+	j, _, err := spec.Parse("pd", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		devices string
+		want    string // of decode_w1; "": there are too few
+	}{
+		{"", "CUDA_VISIBLE_DEVICES=4,5"},
+		{"2,3,4,5,6,GPU-ab", "CUDA_VISIBLE_DEVICES=6,GPU-ab"},
+		{"2,3,4,5,6", ""},
+	} {
+		t.Setenv("CUDA_VISIBLE_DEVICES", c.devices)
+		p := job.NewPlan(j, "stepscope", true)
+		if err := p.Check(); (err == nil) != (c.want != "") {
+			t.Errorf("%v: %v", c.devices, err)
+		}
+		if env := p.Server(&p.Workers[2], 0, "", "a", "a").Env; c.want != "" && !slices.Contains(env, c.want) {
+			t.Errorf("%v: %q, want %s", c.devices, env, c.want)
+		}
 	}
 }
 
@@ -139,6 +168,8 @@ func TestPrompts(t *testing.T) {
 		"benchmark's own number": {nil, [3]int{320, 320, 320}},
 		"long prefill window":    {[]string{"stop_step: 15", "stop_step: 115"}, [3]int{32 + 2*(116*16384/2048+1), 32 + 2*(116*16384/2048+1), 320}},
 		"small chunks":           {[]string{"stop_step: 15", "stop_step: 115", "tp_size: 4,", "tp_size: 4, chunked_prefill_size: 4096,"}, [3]int{32 + 2*(116*4096/2048+1), 32 + 2*(116*4096/2048+1), 320}},
+		"chunks as text":         {[]string{"stop_step: 15", "stop_step: 115", "tp_size: 4,", "tp_size: 4, chunked_prefill_size: '4096',"}, [3]int{32 + 2*(116*4096/2048+1), 32 + 2*(116*4096/2048+1), 320}},
+		"data parallel":          {[]string{"stop_step: 15", "stop_step: 115", "tp_size: 4,", "tp_size: 4, dp: '2', chunked_prefill_size: 4096,"}, [3]int{32 + 2*(116*8192/2048+1), 32 + 2*(116*8192/2048+1), 320}},
 		"a batch takes one step": {[]string{"stop_step: 15", "stop_step: 115", "isl: 2048", "isl: 16"}, [3]int{116 * 32, 116 * 32, 320}},
 		"long decode window":     {[]string{"stop_step: 140", "stop_step: 12700"}, [3]int{320, 320, 101 * 32}},
 		"few requests at a time": {[]string{"[32]", "[1]"}, [3]int{128, 128, 128}},

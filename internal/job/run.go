@@ -369,7 +369,7 @@ func (r *Run) stopAll(ctx context.Context) {
 		if p.cmd.ProcessState != nil && p.cmd.ProcessState.ExitCode() == 3 {
 			why := lastLine(r.output(p))
 			if r.apart() {
-				why = "its run has no traces of workers on other nodes, because the nodes do not share " + r.dir
+				why += "; " + r.unshared()
 			}
 			r.lack("%s is incomplete: %s; see %s.out", p.Name, why, p.Name)
 		}

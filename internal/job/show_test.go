@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // TestShow checks the output of a dry run: the complete example of srtctl's profiling document, with its two fragments
 // and other changes that affect command lines.
 func TestShow(t *testing.T) {
+	t.Setenv("CUDA_VISIBLE_DEVICES", "")
 	example := read(t, "spec/testdata/torch.yaml")
 	over := func(fragment string) string {
 		begin, rest, _ := strings.Cut(example, "profiling:\n")

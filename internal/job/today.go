@@ -49,8 +49,8 @@ func (p *Plan) today() {
 			leader = 0 // all nodes are this machine
 			w.Port, w.Dist = httpPort+len(p.Workers), distPort+len(p.Workers)
 		}
-		if port, ok := value(j.Backend.Config[at.Role], "port").(int64); ok && j.Backend.Type != spec.VLLM {
-			w.Port = int(port)
+		if port := spec.Size(j.Backend.Config[at.Role], "port"); port > 0 && j.Backend.Type != spec.VLLM {
+			w.Port = port
 		}
 		ports[leader]++
 		if at.Role == spec.Prefill {
@@ -77,8 +77,11 @@ func (p *Plan) today() {
 	}
 }
 
-// Check returns an error if the containers of a job lack a directory that the job needs.
+// Check returns an error if the job lacks GPUs of this machine, or a directory in its containers.
 func (p *Plan) Check() error {
+	if err := p.enough(); err != nil {
+		return err
+	}
 	mounted := func(m string) bool { return strings.Contains(m+":", ":"+configsInImage+":") }
 	if p.Image == "" || p.Job.Today.Setup == "" || slices.ContainsFunc(p.Mounts, mounted) {
 		return nil
@@ -93,7 +96,11 @@ func (p *Plan) serverToday(w *Worker, rank int, logs, leader, node string) Comma
 	c := Command{Env: p.environment(w, rank, node)}
 	direct := b.Type == spec.VLLM && j.Today.Frontend == "vllm" && !p.Local && !j.Today.SetVisible
 	if gpus := p.visible(w, rank); len(gpus) > 0 && !direct {
-		c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES="+joined(gpus))
+		names := make([]string, len(gpus))
+		for i, g := range gpus {
+			names[i] = p.device(g)
+		}
+		c.Env = append(c.Env, "CUDA_VISIBLE_DEVICES="+strings.Join(names, ","))
 	}
 	if j.Profiling.Type == spec.Torch && b.Type == spec.SGLang {
 		c.Env = append(c.Env, "SGLANG_TORCH_PROFILER_DIR="+p.profiles(logs, w.Role))

@@ -104,7 +104,7 @@ func main() {
 	}
 }
 
-// runAll runs the families, the soak beside all others. The family scale comes last and alone, because it measures
+// runAll runs the families, the soak beside the others. The family scale comes last and alone, because it measures
 // processor time.
 func runAll(families []family) []*attack {
 	var out []*attack
@@ -129,8 +129,8 @@ func runAll(families []family) []*attack {
 		group.Go(func() error { run(); return nil })
 	}
 	group.Wait()
-	last()
 	beside.Wait()
+	last()
 	return out
 }
 
@@ -189,8 +189,10 @@ type result struct {
 const (
 	longest = 20 * time.Second
 	mostRSS = 1500 << 20
-	// A process that has used less than this may not yet handle signals, so SIGINT may end it.
-	starting = 100 * time.Millisecond
+	// SIGINT may end a process that does not handle signals yet: one that is younger than startTime and has used less
+	// processor time than startCPU.
+	startTime = time.Second
+	startCPU  = 100 * time.Millisecond
 )
 
 // run runs the binary. If interrupt > 0, it sends SIGINT after that time.
@@ -234,7 +236,7 @@ func run(interrupt time.Duration, dir string, args ...string) (r result, err err
 		return r, err
 	}
 	r.status = cmd.ProcessState.ExitCode()
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signal() == syscall.SIGINT && cmd.ProcessState.UserTime() < starting {
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signal() == syscall.SIGINT && sent.Sub(from) < wide(startTime) && cmd.ProcessState.UserTime() < startCPU {
 		r.status = 130 // as a shell reports it
 	}
 	return r, r.sane()

@@ -17,7 +17,7 @@ import (
 const (
 	mostGrowth = 6
 	leastCPU   = 500 * time.Millisecond
-	enoughCPU  = time.Second
+	enoughCPU  = 4 * time.Second
 	mostCPU    = 60 * time.Second
 )
 

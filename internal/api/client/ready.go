@@ -57,11 +57,18 @@ func (s *Server) ReadyWorkers(ctx context.Context, n int, limit time.Duration, w
 	for {
 		err := s.workersReady(limited, n)
 		refused, answered := errors.AsType[*Refused](err)
+		unknown, noHost := errors.AsType[*net.DNSError](err)
 		switch {
 		case err == nil:
 			return nil
-		case answered && refused.Status/100 == 4:
+		case answered && refused.Status == http.StatusNotFound:
 			return fmt.Errorf("%s is no router that lists its workers: %w", s.URL, err)
+		case answered && refused.Status == http.StatusForbidden && refused.Foreign == "":
+			return fmt.Errorf("%w (the key of --api-key may not list workers)", err)
+		case answered && refused.Status/100 == 4, noHost && unknown.IsNotFound:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case last == nil:
 			last = err
 			waiting(err)

@@ -67,6 +67,10 @@ func TestReadyWorkers(t *testing.T) {
 			io.WriteString(w, `{"workers":[{"url":"http://a:1","is_healthy":true},{"url":"http://b:2","is_healthy":`+second+`}]}`)
 		case "/never/workers":
 			io.WriteString(w, `{"workers":[{"url":"http://a:1","is_healthy":true},{"url":"http://b:2","is_healthy":false}]}`)
+		case "/key/workers":
+			http.Error(w, "who is it", http.StatusUnauthorized)
+		case "/other/workers":
+			http.Error(w, "not you", http.StatusForbidden)
 		default:
 			http.NotFound(w, r)
 		}
@@ -83,6 +87,8 @@ func TestReadyWorkers(t *testing.T) {
 		{"/never", 1, time.Minute, 0, ""},
 		{"/never", 2, 100 * time.Millisecond, 1, "the router is not ready: 1 of 2 workers are ready; not ready: http://b:2"},
 		{"/never", 3, 100 * time.Millisecond, 1, "1 of 3 workers are ready; not ready: http://b:2"},
+		{"/key", 1, time.Minute, 0, "401 Unauthorized: who is it (give --api-key)"},
+		{"/other", 1, time.Minute, 0, "403 Forbidden: not you (the key of --api-key"},
 		{"/server", 1, time.Minute, 0, "is no router that lists its workers: "},
 	} {
 		waits := 0

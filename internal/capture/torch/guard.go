@@ -14,6 +14,14 @@ import (
 // guardEvery is the interval at which steps are polled on a server that does not end windows by itself.
 const guardEvery = 100 * time.Millisecond
 
+// Roles returns the roles of the servers, "" if a server is neither for prefill nor for decode.
+func (s *Session) Roles() (all []string) {
+	for _, m := range s.members {
+		all = append(all, m.Role)
+	}
+	return all
+}
+
 // Prefills reports whether any server of the session is a prefill server. A prefill server has work only when a request
 // begins.
 func (s *Session) Prefills() bool {

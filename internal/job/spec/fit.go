@@ -56,12 +56,12 @@ func (j *Job) Misfit() string {
 	}
 	for _, role := range j.Roles() {
 		flags := b.Config[role]
-		needs := max(1, size(flags, tpKeys)) * max(1, size(flags, ppKeys))
-		text := fmt.Sprintf("tp=%d", max(1, size(flags, tpKeys)))
-		if pp := size(flags, ppKeys); pp > 1 {
+		needs := max(1, Size(flags, tpKeys...)) * max(1, Size(flags, ppKeys...))
+		text := fmt.Sprintf("tp=%d", max(1, Size(flags, tpKeys...)))
+		if pp := Size(flags, ppKeys...); pp > 1 {
 			text += fmt.Sprintf(" × pp=%d", pp)
 		}
-		if dp := size(flags, dpKeys); dp > 1 && b.Type == VLLM {
+		if dp := Size(flags, dpKeys...); dp > 1 && b.Type == VLLM {
 			needs *= dp
 			text += fmt.Sprintf(" × dp=%d", dp)
 		}

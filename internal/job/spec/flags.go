@@ -78,10 +78,13 @@ var (
 
 // tp returns the tensor-parallel size that the flags set. It returns 0 if no flag sets the size, or if a sweep
 // parameter does.
-func tp(flags []Flag) int { return size(flags, tpKeys) }
+func tp(flags []Flag) int { return Size(flags, tpKeys...) }
 
-// size returns the value of the first of several flags that is set to a number, or 0.
-func size(flags []Flag, keys []string) int {
+// DP returns the data-parallel size that the flags set, or 0.
+func DP(flags []Flag) int { return Size(flags, dpKeys...) }
+
+// Size returns the value of the first of several flags that is set to a number, or 0.
+func Size(flags []Flag, keys ...string) int {
 	for _, key := range keys {
 		for _, f := range flags {
 			if f.Key != key {

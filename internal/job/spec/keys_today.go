@@ -170,7 +170,7 @@ func observabilityToday() key[Job] {
 func telemetryToday() key[Job] {
 	return section("telemetry", "Power of the GPUs.", ignored,
 		leaf("enabled", "On.", ignored, func(j *Job) any { return &j.Today.Layout.Telemetry }),
-		exporter("dcgm_exporter"), aFraction("default_frequency", "Interval.", ignored), aText("storage_subdir", "Directory.", ignored),
+		exporter("dcgm_exporter"), leaf("default_frequency", "Interval.", ignored, func(j *Job) any { return &j.Today.Layout.TelemetryEvery }), aText("storage_subdir", "Directory.", ignored),
 		aFlag("required", "The job fails without it.", ignored), aFraction("startup_timeout_seconds", "Timeout.", ignored), aFraction("request_timeout_seconds", "Timeout.", ignored),
 		aFraction("collector_join_timeout_seconds", "Timeout.", ignored))
 }

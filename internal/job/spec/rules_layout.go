@@ -13,14 +13,20 @@ type Layout struct {
 	FrontendPlace, ClientPlace          string // head, or a node of a worker
 	DPLaunch                            string // dp_launch_mode of vLLM
 	Telemetry                           bool
+	TelemetryEvery                      float64 // default_frequency of telemetry, in seconds
 }
+
+// mostTelemetryEvery is the longest interval of telemetry that srtctl accepts, in seconds.
+const mostTelemetryEvery = 3
 
 const (
 	head    = "head"
 	perNode = "per_node"
 )
 
-func newLayout() Layout { return Layout{FrontendPlace: head, ClientPlace: head, DPLaunch: perNode} }
+func newLayout() Layout {
+	return Layout{FrontendPlace: head, ClientPlace: head, DPLaunch: perNode, TelemetryEvery: 1}
+}
 
 // layout checks the rules of srtctl about nodes.
 func (r jobRules) layout(roles []Role) {
@@ -73,7 +79,8 @@ func (r jobRules) hetJobs(roles []Role) {
 	}
 }
 
-// telemetry checks where the collector of telemetry runs: on the node of the client.
+// telemetry checks that the collector of telemetry runs on the node of the client, often enough, and that it can tell the
+// loads apart.
 func (r jobRules) telemetry() {
 	const at = "telemetry.enabled"
 	l := &r.j.Today.Layout
@@ -85,6 +92,15 @@ func (r jobRules) telemetry() {
 	}
 	if r.other("benchmark.client_placement", l.ClientPlace, head) {
 		r.problem(at, "telemetry requires benchmark.client_placement: head")
+	}
+	if every := "telemetry.default_frequency"; l.TelemetryEvery > mostTelemetryEvery && !r.open[every] && !r.bad[every] {
+		r.problem(every, "%s is %v: telemetry requires %d seconds or less", every, l.TelemetryEvery, mostTelemetryEvery)
+	}
+	if key := "benchmark.concurrencies"; !r.open[key] && !r.bad[key] {
+		all := r.j.Benchmark.Concurrencies
+		if different := slices.Compact(slices.Sorted(slices.Values(all))); len(different) < len(all) {
+			r.problem(key, "telemetry requires different concurrencies; got %v", all)
+		}
 	}
 	if l.InfraNode {
 		r.problem(at, "telemetry requires infra.etcd_nats_dedicated_node: false, because a dedicated infra node moves the client off the node of the collector")

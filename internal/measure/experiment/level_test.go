@@ -35,6 +35,17 @@ func counts(released, decoding, done int64) *load.Live {
 	return l
 }
 
+// TestMostAfter checks that the steps of prefill servers do not delay a session without prefill servers.
+func TestMostAfter(t *testing.T) {
+	after, prefill := int64(20), int64(50)
+	p := &Profile{After: &after, PrefillAfter: &prefill}
+	for roles, want := range map[string]int64{"": 20, ",": 20, "decode": 20, "prefill": 50, "decode,prefill": 50} {
+		if got := p.mostAfter(strings.Split(roles, ",")); got != want {
+			t.Errorf("%q: %d steps, want %d", roles, got, want)
+		}
+	}
+}
+
 // TestLevel checks when a load is in its steady part.
 func TestLevel(t *testing.T) {
 	const ms = time.Millisecond

@@ -76,7 +76,8 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 		s.SetPrefillSteps(p.PrefillSteps)
 	}
 	counted := false
-	if most := max(p.after(api.Prefill), p.after("")); most > 0 {
+	most := p.mostAfter(s.Roles())
+	if most > 0 {
 		if counted, err = s.After(ctx, p.after); err != nil {
 			return nil, fmt.Errorf("begin the window after %d steps: %w", most, err)
 		}
@@ -86,7 +87,7 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 		}
 	}
 	w := &window{p: p, session: s, guarded: make(chan struct{})}
-	first := counted || p.first(at, s.Prefills())
+	first := counted || p.first(at, most, s.Prefills())
 	if first || p.At == nil && at.short(p.steps(at)) {
 		if !first {
 			log(fmt.Sprintf("The load has about %d forward steps, too few for a window in its steady part: the window opens before the load and affects most of it", at.forwards()))
@@ -117,11 +118,13 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 // before the load. A window with a start step can be opened early, because it records nothing before that step. A
 // window without an end is meant to record the whole load. A window that needs prefills must be opened early if all
 // requests are sent at once, because the steady part then contains no prefill.
-func (p *Profile) first(at *level, prefills bool) bool {
+//
+// most is the highest number of steps before the window of a server.
+func (p *Profile) first(at *level, most int64, prefills bool) bool {
 	if p.At != nil {
 		return *p.At <= 0
 	}
-	return p.After != nil && p.after(api.Prefill) == 0 && p.after("") == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
+	return p.After != nil && most == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
 }
 
 // after returns the number of forward steps of the load before the window of a server with a role.
@@ -133,6 +136,14 @@ func (p *Profile) after(role string) int64 {
 		return *p.PrefillAfter
 	}
 	return *p.After
+}
+
+// mostAfter returns the highest number of forward steps before the window of a server with one of the roles.
+func (p *Profile) mostAfter(roles []string) (most int64) {
+	for _, role := range roles {
+		most = max(most, p.after(role))
+	}
+	return most
 }
 
 // steps returns the number of steps of the window, if this number is known before the load.

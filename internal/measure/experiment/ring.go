@@ -79,7 +79,7 @@ func (w *window) again(ctx context.Context, at *level, log func(string)) bool {
 	if !at.wait(ctx, due) {
 		return false
 	}
-	log(fmt.Sprintf("Requests wait %s for their first token, longer than before: another window opens, and the one with the slowest requests is kept", metric.Duration(int64(now.waits))))
+	log(fmt.Sprintf("Requests wait %s for their first token: another window opens, and the one with the slowest requests is kept", metric.Duration(int64(now.waits))))
 	s.LoadRuns(loadWait)
 	before := w.session
 	w.past, w.session = append(w.past, before), s
@@ -115,8 +115,8 @@ type moment struct {
 	untilLast time.Duration // time until then, as estimated
 }
 
-// due reports whether another window opens. If waits grow, windows are rarer with time, one opens in the second half of
-// the load, and none opens shortly before that of the last first tokens.
+// due reports whether another window opens. If waits grow, windows are rarer with time, up to two open in the second half
+// of the load, and none opens shortly before that of the last first tokens.
 func (m moment) due() bool {
 	next := max(leastRest, restLast*m.touched)
 	if m.last && m.grown {

@@ -167,15 +167,15 @@ func (s *Serving) ready(ctx context.Context) error {
 	if s.Ready <= 0 {
 		return nil
 	}
+	waiting := s.Server.Waiting(s.Ready, s.Log)
+	if s.ReadyWorkers > 0 { // a router without healthy workers refuses other requests
+		return s.Server.ReadyWorkers(ctx, s.ReadyWorkers, s.Ready, waiting)
+	}
 	path := "/v1/models"
 	if s.Load.Backend == "trt" {
 		path = "/"
 	}
-	began := time.Now()
-	if err := s.Server.Ready(ctx, path, s.Ready, s.Server.Waiting(s.Ready, s.Log)); err != nil || s.ReadyWorkers == 0 {
-		return err
-	}
-	return s.Server.ReadyWorkers(ctx, s.ReadyWorkers, s.Ready-time.Since(began), s.Server.Waiting(s.Ready, s.Log))
+	return s.Server.Ready(ctx, path, s.Ready, waiting)
 }
 
 // model gets the model's name from the server if the user gave no name.

@@ -207,6 +207,9 @@ func (t *tester) capacity(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if r.Rate <= 0 {
+		return 0, errors.New("measure the capacity: the server completed no requests")
+	}
 	first := t.roughly == 0
 	if t.roughly = r.Rate; first {
 		return t.capacity(ctx)
