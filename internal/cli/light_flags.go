@@ -8,8 +8,8 @@ import (
 
 // lightFlags name the files from which the limits of the device and the work of the model follow.
 type lightFlags struct {
-	Model  string `name:"model-config" placeholder:"FILE|DIR" help:"Configuration of the model (config.json): compare the steps with what the device can do at best, and modules by their roles."`
-	Device string `name:"device" placeholder:"FILE" help:"Peaks of the device (JSON), if they are not known: stepscope guide speed-of-light."`
+	Model  string `name:"model-config" placeholder:"FILE|DIR" help:"The model's config.json: compare steps with the limit of the device, and modules by role."`
+	Device string `name:"device" placeholder:"FILE" help:"Peaks of a device that is not known (JSON)."`
 }
 
 // light reads the files.

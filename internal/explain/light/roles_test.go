@@ -57,13 +57,13 @@ func stepOf(text string) (out []Kernel) {
 func TestPlaces(t *testing.T) {
 	dense := &Model{Layers: 2, Sparse: make([]bool, 2)}
 	experts := &Model{Layers: 1, Sparse: []bool{true}, Experts: 4}
-	const layer = " n:norm g:gemm cublasLt::splitKreduce:gemm n:norm r:rope k:kv_cache a:attention combine:attention g:gemm c:comm n:norm g:gemm s:activation g:gemm c:comm"
+	const layer = " n:norm g:gemm cublasLt::splitKreduce:gemm n:norm r:rope k:kv_cache a:attention combine:attention g:gemm cross_device_reduce:comm n:norm g:gemm s:activation g:gemm cross_device_reduce:comm"
 	for _, c := range []struct {
 		name, step string
 		m          *Model
 		want       string // roles, or the key of the reason
 	}{
-		{"two layers", "prepare:attention e:embedding c:comm" + layer + layer + " n:norm g:gemm ncclAllGather:comm x:other", dense,
+		{"two layers", "prepare:attention e:embedding cross_device_reduce:comm" + layer + layer + " n:norm g:gemm ncclAllGather:comm x:other", dense,
 			"–, embedding, all-reduce, input norm 0, qkv_proj 0, qkv_proj 0, q/k norm 0, rope 0, KV write 0, attention 0, attention 0, o_proj 0, all-reduce 0, post-attention norm 0, gate_up_proj 0, activation 0, down_proj 0, all-reduce 0, " +
 				"input norm 1, qkv_proj 1, qkv_proj 1, q/k norm 1, rope 1, KV write 1, attention 1, attention 1, o_proj 1, all-reduce 1, post-attention norm 1, gate_up_proj 1, activation 1, down_proj 1, all-reduce 1, final norm 2, lm_head 2, all-gather 2, –"},
 		{"experts", "n:norm g:gemm a:attention g:gemm n:norm g:gemm top:moe_routing m:moe_gemm s:activation m:moe_gemm sum:reduce n:norm g:gemm", experts,
