@@ -15,57 +15,45 @@ import (
 // once for an error that waiting cannot fix: an unknown host, a missing key, a server that is not an LLM server, or a
 // redirect. If the server is not ready immediately, Ready calls waiting once, with the first error.
 func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, waiting func(why error)) error {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	var last error
-	for {
-		_, err := s.Text(limited, http.MethodGet, path)
-		refused, answered := errors.AsType[*Refused](err)
-		unknown, noHost := errors.AsType[*net.DNSError](err)
-		switch {
-		case answered && refused.Status/100 < 5 && refused.Foreign != "":
-			return err
-		case err == nil, answered && refused.Status == http.StatusNotFound:
+	return poll(ctx, limit, "server", waiting, func(ctx context.Context) error {
+		_, err := s.Text(ctx, http.MethodGet, path)
+		if refused, ok := errors.AsType[*Refused](err); ok && refused.Status == http.StatusNotFound && refused.Foreign == "" {
 			return nil
-		case answered && refused.Status/100 == 4, noHost && unknown.IsNotFound:
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case last == nil:
-			last = err
-			waiting(err)
-		case limited.Err() == nil: // when the limit is reached, the earlier error is more informative
-			last = err
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-limited.Done():
-			if ctx.Err() == nil {
-				return fmt.Errorf("the server is not ready after %v: %w", limit, last)
-			}
-			return context.Cause(ctx)
-		}
-	}
+		return err
+	})
 }
 
 // ReadyWorkers polls a router once a second until it has at least n healthy workers. A server that is no router is an
 // error at once. If workers are not ready immediately, ReadyWorkers calls waiting once, with their URLs.
 func (s *Server) ReadyWorkers(ctx context.Context, n int, limit time.Duration, waiting func(why error)) error {
+	return poll(ctx, limit, "router", waiting, func(ctx context.Context) error {
+		err := s.workersReady(ctx, n)
+		refused, answered := errors.AsType[*Refused](err)
+		switch {
+		case answered && refused.Status == http.StatusNotFound:
+			return fmt.Errorf("%s is no router that lists its workers: %w", s.URL, err)
+		case answered && refused.Status == http.StatusForbidden && refused.Foreign == "":
+			return fmt.Errorf("%w (the key of --api-key may not list workers)", err)
+		}
+		return err
+	})
+}
+
+// poll calls ready once a second until it succeeds, or fails in a way that waiting cannot fix: an unknown host, or an
+// answer with a status below 500. what names the server in the error after the limit.
+func poll(ctx context.Context, limit time.Duration, what string, waiting func(why error), ready func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var last error
 	for {
-		err := s.workersReady(limited, n)
+		err := ready(limited)
 		refused, answered := errors.AsType[*Refused](err)
 		unknown, noHost := errors.AsType[*net.DNSError](err)
 		switch {
 		case err == nil:
 			return nil
-		case answered && refused.Status == http.StatusNotFound:
-			return fmt.Errorf("%s is no router that lists its workers: %w", s.URL, err)
-		case answered && refused.Status == http.StatusForbidden && refused.Foreign == "":
-			return fmt.Errorf("%w (the key of --api-key may not list workers)", err)
-		case answered && refused.Status/100 == 4, noHost && unknown.IsNotFound:
+		case answered && refused.Status/100 < 5 && (refused.Foreign != "" || refused.Status/100 == 4), noHost && unknown.IsNotFound:
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -79,7 +67,7 @@ func (s *Server) ReadyWorkers(ctx context.Context, n int, limit time.Duration, w
 		case <-time.After(time.Second):
 		case <-limited.Done():
 			if ctx.Err() == nil {
-				return fmt.Errorf("the router is not ready: %w", last)
+				return fmt.Errorf("the %s is not ready after %v: %w", what, limit, last)
 			}
 			return context.Cause(ctx)
 		}

@@ -85,7 +85,7 @@ func TestReadyWorkers(t *testing.T) {
 	}{
 		{"/soon", 2, time.Minute, 1, ""},
 		{"/never", 1, time.Minute, 0, ""},
-		{"/never", 2, 100 * time.Millisecond, 1, "the router is not ready: 1 of 2 workers are ready; not ready: http://b:2"},
+		{"/never", 2, 100 * time.Millisecond, 1, "the router is not ready after 100ms: 1 of 2 workers are ready; not ready: http://b:2"},
 		{"/never", 3, 100 * time.Millisecond, 1, "1 of 3 workers are ready; not ready: http://b:2"},
 		{"/key", 1, time.Minute, 0, "401 Unauthorized: who is it (give --api-key)"},
 		{"/other", 1, time.Minute, 0, "403 Forbidden: not you (the key of --api-key"},

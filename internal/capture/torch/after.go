@@ -24,10 +24,10 @@ func (s *Session) After(ctx context.Context, steps func(role string) int64) (cou
 	counts, known := map[*member]float64{}, true
 	var mu sync.Mutex
 	err = s.eachUp(ctx, true, func(m *member) error {
-		n, _, ok := m.forwardCount(ctx)
+		n, ok := m.stepsRun(ctx)
 		mu.Lock()
 		defer mu.Unlock()
-		counts[m] = n / float64(max(1, m.info.DP))
+		counts[m] = n
 		known = known && ok && m.profile().Ends
 		return ctx.Err()
 	})

@@ -25,10 +25,7 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 		return nil, err
 	}
 	for _, read := range []func(context.Context) (float64, bool){
-		func(ctx context.Context) (float64, bool) {
-			n, _, ok := c.m.forwardCount(ctx)
-			return n / float64(max(1, c.m.info.DP)), ok
-		},
+		c.m.stepsRun,
 		c.m.countedSteps,
 	} {
 		if _, ok := read(ctx); ok {
@@ -36,11 +33,11 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", c.m.URL, ErrNoCount)
+	return nil, fmt.Errorf("%s: %w", c.m.URL, errNoCount)
 }
 
-// ErrNoCount means that a server does not export its number of steps.
-var ErrNoCount = errors.New("does not report its count of forward steps, neither as forward_ct in /server_info nor as iteration_tokens_total in /metrics")
+// errNoCount means that a server does not export its number of steps.
+var errNoCount = errors.New("does not report its count of forward steps, neither as forward_ct in /server_info nor as iteration_tokens_total in /metrics")
 
 // Wait returns when the server has run the given number of further steps, or after the limit. The result made is the
 // number of steps that the server ran.

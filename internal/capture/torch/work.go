@@ -80,6 +80,12 @@ func (p *pulse) look(ctx context.Context) (busy, known bool) {
 	return busy, known
 }
 
+// stepsRun returns the number of forward steps of a data-parallel rank, the mean over these ranks.
+func (m *member) stepsRun(ctx context.Context) (n float64, ok bool) {
+	n, _, ok = m.forwardCount(ctx)
+	return n / float64(max(1, m.info.DP)), ok
+}
+
 // forwardCount returns the number of forward steps of all data-parallel ranks.
 func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
 	counts := m.forwardCounts(ctx)

@@ -41,10 +41,10 @@ func (x *Change) After(rank, op int) (ns int64, ok bool) {
 
 // changes returns the changes that may make steps faster. Only kinds of steps whose kernels could all be assigned to
 // modules have changes.
-func (c *comparer) changes(out *result.Light) (all []Change) {
+func (c *comparer) changes() (all []Change) {
 	for _, kind := range []trace.StepKind{trace.Prefill, trace.Decode, trace.Mixed} {
-		if s := c.stepsOf(kind.String()); s != nil {
-			all = append(all, c.slow(s, out)...)
+		if s := c.stepsOf(kind); s != nil {
+			all = append(all, c.slow(s)...)
 			all = append(all, c.elsewhere(s)...)
 			all = append(all, c.fusions(s)...)
 			all = append(all, c.overlap(s)...)
@@ -57,35 +57,31 @@ func (c *comparer) changes(out *result.Light) (all []Change) {
 type kindSteps struct {
 	kind  trace.StepKind
 	steps map[string]int // by rank
+	n     int            // sum of steps over ranks
 	step  int64          // mean time of a step, ns
 	rows  int            // the largest mean number of rows of a rank
 }
 
 // stepsOf returns the steps of a kind; nil: there are none, or some could not be told.
-func (c *comparer) stepsOf(kind string) *kindSteps {
-	s := kindSteps{steps: map[string]int{}}
-	total, n := int64(0), 0
+func (c *comparer) stepsOf(kind trace.StepKind) *kindSteps {
+	s := kindSteps{kind: kind, steps: map[string]int{}}
+	total := int64(0)
 	for _, k := range c.kinds {
 		row := c.steps[k]
-		if k.kind != kind {
+		if k.kind != kind.String() {
 			continue
 		}
 		if row.Told < row.Steps {
 			return nil
 		}
 		s.steps[k.rank] = row.Steps
-		total, n = total+row.Total, n+row.Steps
+		total, s.n = total+row.Total, s.n+row.Steps
 		s.rows = max(s.rows, row.Rows/max(row.Steps, 1))
 	}
-	if n == 0 {
+	if s.n == 0 {
 		return nil
 	}
-	for k := trace.OtherStep; k <= trace.Denoising; k++ {
-		if k.String() == kind {
-			s.kind = k
-		}
-	}
-	s.step = total / int64(n)
+	s.step = total / int64(s.n)
 	return &s
 }
 
@@ -104,7 +100,7 @@ func (c *comparer) change(s *kindSteps, what string, ranks []string, time int64,
 func (s *kindSteps) all() []string { return slices.Sorted(maps.Keys(s.steps)) }
 
 // slow returns a change for each module that takes longer than good kernels need.
-func (c *comparer) slow(s *kindSteps, out *result.Light) (list []Change) {
+func (c *comparer) slow(s *kindSteps) (list []Change) {
 	var roles []Role
 	for _, k := range c.order {
 		if k.kind == s.kind.String() && !slices.Contains(roles, k.role) {
@@ -208,14 +204,14 @@ func (c *comparer) elsewhere(s *kindSteps) (list []Change) {
 			continue
 		}
 		best := slices.MinFunc(of[role], func(x, y *times) int { return cmp.Compare(metric.Median(x.calls), metric.Median(y.calls)) })
-		want, fast := metric.Median(best.calls), mostKey(best.kernel)
+		want, fast := metric.Median(best.calls), most(best.kernel)
 		slower := map[int]float64{} // by rank: share of its time
 		var ranks []string
 		var slowest *times
 		time, calls := 0.0, 0
 		for _, x := range of[role] {
 			own := metric.Median(x.calls)
-			if want > faster*own || mostKey(x.kernel) == fast || x.rows != best.rows || x.rank == best.rank {
+			if want > faster*own || most(x.kernel) == fast || x.rows != best.rows || x.rank == best.rank {
 				continue
 			}
 			ranks = append(ranks, x.rank)
@@ -233,7 +229,7 @@ func (c *comparer) elsewhere(s *kindSteps) (list []Change) {
 		if float64(x.Time) < leastChange*float64(s.step) {
 			continue
 		}
-		slow, good := c.a.Names.Keys[mostKey(slowest.kernel)], c.a.Names.Keys[fast]
+		slow, good := c.a.Names.Keys[most(slowest.kernel)], c.a.Names.Keys[fast]
 		x.Modules, x.Kernels = []string{string(role)}, slices.Compact([]string{c.a.Names.List[slow.Name], c.a.Names.List[good.Name]})
 		why := fact.Of("light_other_kernel", "kernel", c.a.Names.List[good.Name])
 		if slow.Name == good.Name {
@@ -265,17 +261,6 @@ type sumOf struct {
 
 func blocksOf(grid [3]int32) int { return int(grid[0]) * int(grid[1]) * int(grid[2]) }
 
-// mostKey returns the key with the highest count.
-func mostKey(counts map[int32]int) (key int32) {
-	key = -1
-	for k, n := range counts {
-		if key < 0 || n > counts[key] || n == counts[key] && k < key {
-			key = k
-		}
-	}
-	return key
-}
-
 // overlap returns the change that hides the transfers of a step under its compute, if they are long enough. It is a bound:
 // kernels that run at the same time slow each other down, and not all transfers have independent work.
 func (c *comparer) overlap(s *kindSteps) []Change {
@@ -301,12 +286,8 @@ func (c *comparer) overlap(s *kindSteps) []Change {
 			}
 		}
 	}
-	n := 0
-	for _, k := range s.steps {
-		n += k
-	}
-	x.Calls, x.Kernels, x.Modules = calls/max(n, 1), []string{most(names)}, []string{}
-	x.Say = fact.Of("light_overlap", "time", transfer/int64(max(n, 1)), "share", float64(transfer)/float64(max(n, 1))/float64(s.step))
+	x.Calls, x.Kernels, x.Modules = calls/s.n, []string{most(names)}, []string{}
+	x.Say = fact.Of("light_overlap", "time", transfer/int64(s.n), "share", float64(transfer)/float64(s.n)/float64(s.step))
 	x.How = c.toOverlap()
 	x.Worth.AtMost = true
 	x.after = func(rank int, op int32) (int64, bool) {

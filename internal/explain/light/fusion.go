@@ -67,8 +67,8 @@ func is(r Role) func(x *piece) bool { return func(x *piece) bool { return x.Role
 
 func quantises(x *piece) bool { return x.class == kernel.Quantize }
 
-// fusions lists the fused kernels of servers, each with its conditions. The sources are SGLang's server_args.py (0.5.17)
-// and the documentation of vLLM's passes (fusions.md, 0.26). Fusions of multi-head latent attention, sparse attention
+// fusions lists the fused kernels of servers, each with its conditions: those of SGLang's server arguments and of
+// vLLM's documentation of its passes (fusions.md). Fusions of multi-head latent attention, sparse attention
 // and linear attention are not listed, because the roles of these models' kernels are not known.
 var fusions = []fusion{
 	{"all-reduce and norm", is(AllReduce), (*piece).norm, []string{"allreduce_fusion", "fused_allreduce_rms", "allreduce_rmsnorm"}, []way{
@@ -169,11 +169,7 @@ func (c *comparer) fuse(f *fusion, s *kindSteps) (x Change, ok bool) {
 		}
 	}
 	x = c.change(s, result.ChangeFusion, s.all(), time, calls)
-	steps := 0
-	for _, n := range s.steps {
-		steps += n
-	}
-	if float64(len(layers)) < inMost*float64(steps*c.m.Layers) || float64(x.Time) < leastChange*float64(s.step) {
+	if float64(len(layers)) < inMost*float64(s.n*c.m.Layers) || float64(x.Time) < leastChange*float64(s.step) {
 		return Change{}, false
 	}
 	x.Kernels, x.Modules = []string{most(names)}, []string{f.name}

@@ -116,7 +116,7 @@ func TestFusions(t *testing.T) {
 	} {
 		x := layered(c.step, c.m, c.device, c.l, c.list)
 		x.flags = c.flags
-		list := x.fusions(x.stepsOf("decode"))
+		list := x.fusions(x.stepsOf(trace.Decode))
 		if c.pair == "" {
 			if len(list) > 0 {
 				t.Errorf("%s: %v", name, list[0].Say)

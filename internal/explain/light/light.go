@@ -173,7 +173,7 @@ func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (resu
 	if out.Why.Key != "" {
 		return out, nil
 	}
-	return out, c.changes(&out)
+	return out, c.changes()
 }
 
 // routed returns the new tokens of all data-parallel ranks in each step, which experts see together.
@@ -517,8 +517,8 @@ func (c *comparer) rows(out *result.Light) {
 	}
 }
 
-// most returns the name with the highest count.
-func most(counts map[string]int) (name string) {
+// most returns the name or the key with the highest count.
+func most[K cmp.Ordered](counts map[K]int) (name K) {
 	for n, k := range counts {
 		if k > counts[name] || k == counts[name] && n < name {
 			name = n
