@@ -28,7 +28,8 @@ func TestAnalyzeRun(t *testing.T) {
 		t.Fatalf("status %d:\n%s%s", status, errs, out)
 	}
 	status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home)
-	if status != exitOK || !strings.Contains(out, "GPU time") || !strings.Contains(out, "Waits behind slow TTFTs (by request id; p99 of 24: ") ||
+	// On a busy machine the tokens of some replies arrive together, and these replies have no TTFT.
+	if status != exitOK || !strings.Contains(out, "GPU time") || !strings.Contains(out, "Waits behind slow TTFTs (by request id; p99 of ") ||
 		!strings.Contains(out, "Waits behind slow ITLs (by request id; ") || !strings.Contains(out, "WAITED FOR") {
 		t.Errorf("status %d:\n%s%s", status, errs, out)
 	}
