@@ -134,7 +134,7 @@ func TestInterruptVerbs(t *testing.T) {
 }
 
 // hardlyRun is what a verb needs of a core, at most, until Main hears signals; reading traces takes longer.
-const hardlyRun = 100 * time.Millisecond
+const hardlyRun = 300 * time.Millisecond
 
 // entries names what is in a directory.
 func entries(t *testing.T, dir string) (names []string) {

@@ -51,7 +51,7 @@ func TestPDFaults(t *testing.T) {
 		s.prefill = append(s.prefill, startWorker(t, "--disaggregation-mode", "prefill", "--disaggregation-bootstrap-port", "0"))
 		s.decode = append(s.decode, startWorker(t, "--disaggregation-mode", "decode"))
 	}
-	flags := []string{"--policy", "round_robin", "--request-timeout-secs", "4", "--health-check-interval-secs", "1", "--health-check-timeout-secs", "1", "--health-failure-threshold", "2"}
+	flags := []string{"--policy", "round_robin", "--request-timeout-secs", "8", "--health-check-interval-secs", "1", "--health-check-timeout-secs", "1", "--health-failure-threshold", "2"}
 	type place int
 	const (
 		transfer place = iota // keys and values are under way
