@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -249,11 +250,9 @@ func TestDrain(t *testing.T) {
 		{"too late", time.Millisecond, "data: one\n\ndata: {\"error\":{\"message\":\"the router is shutting down\",\"type\":\"Service Unavailable\",\"code\":503}}\n\ndata: [DONE]\n\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			begun := make(chan struct{})
 			ctx, end := context.WithCancel(t.Context())
 			url := fake(t, func(rw http.ResponseWriter, r *http.Request) {
 				events(rw, "one")
-				close(begun)
 				if c.limit < time.Second {
 					<-r.Context().Done()
 					return
@@ -272,9 +271,19 @@ func TestDrain(t *testing.T) {
 			result := make(chan error, 1)
 			go func() { result <- rt.Serve(ctx, ln) }()
 			<-rt.firstUp
-			go func() { <-begun; end() }()
-			if got := call(t, "http://"+ln.Addr().String(), "POST /generate", "{}"); got.body != c.want {
-				t.Errorf("%q\nwant %q", got.body, c.want)
+			resp, err := http.Post("http://"+ln.Addr().String()+"/generate", "application/json", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			first := make([]byte, len("data: one\n\n"))
+			if _, err := io.ReadFull(resp.Body, first); err != nil {
+				t.Fatal(err)
+			}
+			end() // once the client has the first event
+			rest, err := io.ReadAll(resp.Body)
+			if got := string(first) + string(rest); got != c.want || err != nil {
+				t.Errorf("%v %q\nwant %q", err, got, c.want)
 			}
 			if err := <-result; err != nil {
 				t.Error(err)
