@@ -45,8 +45,6 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-func close(got, want, within float64) bool { return math.Abs(got-want) <= within*math.Abs(want) }
-
 // step sums the work of a step, and its floor on a device in µs.
 func step(m *Model, l Layout, b Batch, d Device) (weights, all, flops, floor float64) {
 	add := func(list []Work) {
