@@ -107,7 +107,7 @@ func (r traceLensRow) work(window int, step trace.Step) (attention, write, windo
 	b, _ := c.batch(&match.Rank{Rank: &prep.Rank{Steps: []prep.Step{{Info: step}}}}, 0)
 	b.KVBytes = actBytes
 	for i := range m.Layers {
-		for _, w := range m.Layer(i, Layout{1, 1, 1, 1}, b) {
+		for _, w := range m.Layer(i, Layout{1, 1, 1, 1, 1}, b) {
 			switch {
 			case w.Role == Attention && i == 0:
 				attention = w
@@ -189,7 +189,7 @@ func TestTraceLensExperts(t *testing.T) {
 			role = ExpertsIn
 		}
 		acts := float64(tokens*m.Hidden+tokens*m.TopK*m.MoEInter) * actBytes
-		for _, w := range m.moe(Layout{1, 1, 1, 1}, Batch{Tokens: tokens}) {
+		for _, w := range m.moe(Layout{1, 1, 1, 1, 1}, Batch{Tokens: tokens}) {
 			if w.Role == role && (!close(w.Weights+acts, r.bytes(), 0.001) || !close(w.FLOPs, r.flops(), 0.001)) {
 				t.Errorf("%s: %s: %.0f bytes, %.0f FLOPs, want %.0f, %.0f", r["path"], role, w.Weights+acts, w.FLOPs, r.bytes(), r.flops())
 			}

@@ -56,6 +56,9 @@ func lightOf(r *result.Report) string {
 		}
 		parts = append(parts, text)
 	}
+	if l.Untried != "" {
+		parts = append(parts, "Not tried on a recorded window: "+l.Untried)
+	}
 	return strings.Join(parts, ". ")
 }
 

@@ -17,7 +17,9 @@ type Light struct {
 	Steps   []LightStep   `json:"steps"`
 	Modules []LightModule `json:"modules"`
 	Changes []LightChange `json:"changes"` // the most valuable first
-	Why     fact.Fact     `json:"why"`     // reason if nothing can be compared
+	// Untried lists what the model or its layout has that was not tried on a recorded window, such as MLA.
+	Untried string    `json:"untried,omitempty"`
+	Why     fact.Fact `json:"why"` // reason if nothing can be compared
 }
 
 // LightStep divides the device time of all steps of one kind on one rank into parts, from the floor to the whole. The
