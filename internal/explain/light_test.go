@@ -80,6 +80,11 @@ func TestLight(t *testing.T) {
 			if sum := s.Floor + s.Padding + s.Start + s.Slow + s.Unpriced + s.Transfer + s.Wait + s.Unknown + s.Copy + s.Idle; sum != s.Total || min(s.Floor, s.Start, s.Slow, s.Unpriced) < 0 {
 				t.Errorf("%s %s %s: the parts add up to %d of %d: %+v", c.set, s.Rank, s.Kind, sum, s.Total, s)
 			}
+			if c.set == "sglang_plain" && s.Kind == "decode" { // 48 all-reduces of 4.4 µs, and an all-gather
+				if us := float64(s.TransferStart) / float64(s.Steps) / 1e3; us < 195 || us > 220 || s.TransferFloor+s.TransferStart > s.Transfer {
+					t.Errorf("%s: good collectives need %.1f µs to start, %+v", s.Rank, us, s)
+				}
+			}
 			if want := c.floor[s.Kind]; want > 0 {
 				seen[s.Kind] = true
 				if got := float64(s.Least) / float64(s.Steps) / 1e3; s.Told != s.Steps || math.Abs(got-want) > 0.005*want {

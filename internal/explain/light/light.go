@@ -352,15 +352,18 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 		c.tasks[index][ops[i]] = task{Place: p, told: true}
 		calls[p] = append(calls[p], i)
 	}
-	transfer := int64(0)
+	transfer, start := int64(0), int64(0)
 	for i, p := range places {
-		if list[i].Class == kernel.Comm {
+		if n := m.bus(p, c.l, b); list[i].Class == kernel.Comm && n > 0 {
 			o := &r.Ops[ops[i]]
-			transfer += min(int64(c.d.transfer(m.bus(p, c.l, b))), o.End-o.Start)
+			least := min(int64(c.d.transfer(n)), o.End-o.Start)
+			transfer, start = transfer+least, start+min(startOf(list[i].Name), o.End-o.Start-least)
 		}
 	}
 	row.TransferLeast += transfer
-	row.TransferFloor += min(transfer, t.Transfer())
+	transfer = min(transfer, t.Transfer())
+	row.TransferFloor += transfer
+	row.TransferStart += min(start, t.Transfer()-transfer)
 	padded := c.padded(b, rows)
 	for n := -1; n <= m.Layers; n++ {
 		works, executed := m.part(n, c.l, b), m.part(n, c.l, padded)
@@ -520,7 +523,7 @@ func (c *comparer) rows(out *result.Light) {
 	}
 	for _, k := range c.kinds {
 		if out.Why.Key != "" {
-			c.steps[k].Least, c.steps[k].TransferLeast, c.steps[k].TransferFloor = 0, 0, 0
+			c.steps[k].Least, c.steps[k].TransferLeast, c.steps[k].TransferFloor, c.steps[k].TransferStart = 0, 0, 0, 0
 		}
 		out.Steps = append(out.Steps, *c.steps[k])
 	}

@@ -50,6 +50,8 @@ type LightStep struct {
 	IdleBy Idle `json:"idle_by"` // parts of Idle
 	// TransferFloor is the part of Transfer that the link to the other devices needs at its peak.
 	TransferFloor int64 `json:"transfer_floor_ns"`
+	// TransferStart is the part of Transfer beyond it that good collectives need.
+	TransferStart int64 `json:"transfer_start_ns"`
 	// Least is the floor of the told steps, with that of the modules that could not be told. TransferLeast is that of
 	// their collectives, also of those under compute.
 	Least         int64     `json:"least_ns"`
