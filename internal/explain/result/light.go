@@ -18,7 +18,7 @@ type Light struct {
 	Modules []LightModule `json:"modules"`
 	Changes []LightChange `json:"changes"` // the most valuable first
 	// Untried lists what the model or its layout has that was not tried on a recorded window, such as MLA.
-	Untried string    `json:"untried,omitempty"`
+	Untried string    `json:"untried"`
 	Why     fact.Fact `json:"why"` // reason if nothing can be compared
 }
 
