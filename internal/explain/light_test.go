@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Configurations of the models in the recorded windows.
@@ -47,6 +50,7 @@ func TestLight(t *testing.T) {
 		role       light.Role
 		median     float64 // µs
 		ofPeak     float64 // 0: not checked
+		rate, most float64 // TB/s, with the expected number of experts and with all; 0: not checked
 	}
 	for _, c := range []struct {
 		set, config string
@@ -54,22 +58,32 @@ func TestLight(t *testing.T) {
 		modules     []module
 	}{
 		{"sglang_plain", denseModel, map[string]float64{"decode": 985.7}, []module{
-			{"TP00", "decode", light.GateUp, 28.69, 0.735}, {"TP01", "decode", light.GateUp, 27.26, 0.773}, {"TP00", "decode", light.Down, 15.01, 0.703}, {"TP01", "decode", light.Down, 14.91, 0.708},
-			{"TP00", "decode", light.QKV, 9.38, 0.564}, {"TP01", "decode", light.QKV, 9.18, 0.576}, {"TP00", "decode", light.O, 7.36, 0.480}, {"TP01", "decode", light.O, 7.33, 0.483},
-			{"TP00", "decode", light.Head, 7.74, 0.471}, {"TP01", "decode", light.Head, 7.65, 0.477}}},
+			{"TP00", "decode", light.GateUp, 28.69, 0.735, 0, 0}, {"TP01", "decode", light.GateUp, 27.26, 0.773, 0, 0}, {"TP00", "decode", light.Down, 15.01, 0.703, 0, 0}, {"TP01", "decode", light.Down, 14.91, 0.708, 0, 0},
+			{"TP00", "decode", light.QKV, 9.38, 0.564, 0, 0}, {"TP01", "decode", light.QKV, 9.18, 0.576, 0, 0}, {"TP00", "decode", light.O, 7.36, 0.480, 0, 0}, {"TP01", "decode", light.O, 7.33, 0.483, 0, 0},
+			{"TP00", "decode", light.Head, 7.74, 0.471, 0, 0}, {"TP01", "decode", light.Head, 7.65, 0.477, 0, 0}}},
 		{"sglang_moe", moeModel, map[string]float64{"decode": 1020}, []module{
-			{"TP00-DP00-EP00", "decode", light.ExpertsIn, 45.86, 0}, {"TP01-DP01-EP01", "decode", light.ExpertsIn, 48.78, 0}, {"TP00-DP00-EP00", "decode", light.ExpertsOut, 28.24, 0},
-			{"TP00-DP00-EP00", "decode", light.QKV, 7.74, 0.567}, {"TP00-DP00-EP00", "decode", light.ExpertsSum, 30.5, 0}, {"TP01-DP01-EP01", "decode", light.ExpertsSum, 4.74, 0}}},
+			{"TP00-DP00-EP00", "decode", light.ExpertsIn, 45.86, 0.81, 3.87, 4.39}, {"TP01-DP01-EP01", "decode", light.ExpertsIn, 48.78, 0.76, 3.64, 4.13},
+			{"TP00-DP00-EP00", "decode", light.ExpertsOut, 28.24, 0, 3.14, 3.57}, {"TP01-DP01-EP01", "decode", light.ExpertsOut, 30.35, 0, 2.93, 3.32},
+			{"TP00-DP00-EP00", "decode", light.QKV, 7.74, 0.567, 2.71, 0}, {"TP00-DP00-EP00", "decode", light.O, 7.22, 0, 2.335, 0}, // the weights alone: 2.324
+			{"TP00-DP00-EP00", "decode", light.ExpertsSum, 30.5, 0, 0, 0}, {"TP01-DP01-EP01", "decode", light.ExpertsSum, 4.74, 0, 0, 0}}},
 		{"stacks", stacksModel, nil, []module{ // the shapes that it recorded are not used
-			{"TP00", "decode", light.GateUp, 20.64, 0.596}, {"TP00", "decode", light.Down, 10.58, 0.583}, {"TP00", "decode", light.QKV, 6.11, 0.435}, {"TP00", "decode", light.O, 5.68, 0.314},
-			{"TP00", "decode", light.Head, 64.03, 0.857}, {"TP00", "prefill", light.GateUp, 601.6, 0.808}, {"TP00", "prefill", light.Down, 300.8, 0.809}, {"TP00", "prefill", light.QKV, 132.5, 0.787}}},
-		{"vllm26_plain", denseModel, map[string]float64{"decode": 1412}, []module{{"TP00", "decode", light.GateUp, 36.93, 0.818}, {"TP00", "decode", light.Down, 20.03, 0.755}}},
+			{"TP00", "decode", light.GateUp, 20.64, 0.596, 0, 0}, {"TP00", "decode", light.Down, 10.58, 0.583, 0, 0}, {"TP00", "decode", light.QKV, 6.11, 0.435, 0, 0}, {"TP00", "decode", light.O, 5.68, 0.314, 0, 0},
+			{"TP00", "decode", light.Head, 64.03, 0.857, 0, 0}, {"TP00", "prefill", light.GateUp, 601.6, 0.808, 0, 0}, {"TP00", "prefill", light.Down, 300.8, 0.809, 0, 0}, {"TP00", "prefill", light.QKV, 132.5, 0.787, 0, 0}}},
+		{"vllm26_plain", denseModel, map[string]float64{"decode": 1412}, []module{{"TP00", "decode", light.GateUp, 36.93, 0.818, 0, 0}, {"TP00", "decode", light.Down, 20.03, 0.755, 0, 0}}},
 	} {
-		_, r := lit(t, c.set, c.config)
+		w, r := lit(t, c.set, c.config)
+		if c.set == "sglang_moe" {
+			reduceScatters(t, w)
+		}
 		seen := map[string]bool{}
 		for _, s := range r.Light.Steps {
 			if sum := s.Floor + s.Padding + s.Start + s.Slow + s.Unpriced + s.Transfer + s.Wait + s.Unknown + s.Copy + s.Idle; sum != s.Total || min(s.Floor, s.Start, s.Slow, s.Unpriced) < 0 {
 				t.Errorf("%s %s %s: the parts add up to %d of %d: %+v", c.set, s.Rank, s.Kind, sum, s.Total, s)
+			}
+			if c.set == "sglang_plain" && s.Kind == "decode" { // 48 all-reduces of 4.4 µs, and an all-gather
+				if us := float64(s.TransferStart) / float64(s.Steps) / 1e3; us < 195 || us > 220 || s.TransferFloor+s.TransferStart > s.Transfer {
+					t.Errorf("%s: good collectives need %.1f µs to start, %+v", s.Rank, us, s)
+				}
 			}
 			if want := c.floor[s.Kind]; want > 0 {
 				seen[s.Kind] = true
@@ -96,10 +110,32 @@ func TestLight(t *testing.T) {
 				if us := float64(m.Median) / 1e3; m.Why.Key != "" || math.Abs(us-want.median) > 0.005*want.median || want.ofPeak > 0 && math.Abs(m.OfPeak-want.ofPeak) > 0.005 {
 					t.Errorf("%s %+v: %.2f µs, %.1f %% of the peak, %s", c.set, want, us, 100*m.OfPeak, m.Why)
 				}
+				rate, most := m.Bytes/float64(m.Median)/1e3, float64(m.High)/float64(m.Calls)/float64(m.Median)*r.Light.Memory/1e12
+				if want.rate > 0 && math.Abs(rate-want.rate) > 0.005*want.rate || want.most > 0 && math.Abs(most-want.most) > 0.005*want.most {
+					t.Errorf("%s %+v: %.3f TB/s, %.3f with all experts", c.set, want, rate, most)
+				}
 			}
 			if !found {
 				t.Errorf("%s: no %s", c.set, want.role)
 			}
+		}
+	}
+}
+
+// reduceScatters checks the times of reduce-scatters in decode: rank 1 waits there for the slower sum of experts on rank 0.
+func reduceScatters(t *testing.T, w *Window) {
+	for i, want := range []float64{5.4, 26.7} { // µs
+		r := w.aligned.Ranks[i]
+		var times []float64
+		for k := range r.Ops {
+			o := &r.Ops[k]
+			if op, _ := kernel.Collective(w.aligned.Names.List[o.Name]); op == kernel.ReduceScatter && o.Step >= 0 && r.Steps[o.Step].Info.Kind == trace.Decode {
+				times = append(times, float64(o.End-o.Start)/1e3)
+			}
+		}
+		slices.Sort(times)
+		if got := metric.Quantile(times, 0.5); math.Abs(got-want) > 0.05 {
+			t.Errorf("sglang_moe %s: reduce-scatters take %.2f µs, want %v", r.Label, got, want)
 		}
 	}
 }

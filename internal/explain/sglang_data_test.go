@@ -96,7 +96,7 @@ func TestHeadlines(t *testing.T) {
 		name, rank, cause string
 		from, to          int64 // length of a step without it, in µs; 0: not tested
 	}{
-		{"sglang17_sleep", "TP01", result.CauseHost, 5_000, 7_600},
+		{"sglang17_sleep", "TP01", result.CauseHost, 5_000, 6_900},
 		{"sglang17_dp_sleep", "TP00-DP01", result.CauseHost, 25_000, 31_500},
 		{"sglang17_hog", "TP01", result.CauseDevice, 0, 0},
 		{"vllm26_sleep", "TP01", result.CauseHost, 4_000, 5_500},

@@ -116,14 +116,32 @@ func (d *Device) transfer(bytes float64) float64 {
 }
 
 // The time that a kernel can attain is t0 + work/(η·peak). The figures are those of measured kernels: streaming kernels
-// and copies on H100 and H200, matrix products of 5 to 263 MB on H200, and large products on both.
+// and copies on H100 and H200, matrix products of 5 to 263 MB on H200, and large products on both. scripts/truth/limits.py
+// measures them: on an H200 (2026-11-28), the best products of each number of rows from 1 to 8,192 took 0.95 to 1.06 times
+// this time, and copies of 0.5 and 1 MB 2.0 and 2.1 µs.
 const (
 	streamShare  = 0.90
 	productShare = 0.88
 	flopShare    = 0.80
-	streamStart  = 2.5e3 // ns
+	streamStart  = 1.9e3 // ns
 	productStart = 3e3   // ns
 )
+
+// Collectives of two H200 take this time beyond that of the bytes. The figures are those of recorded windows of SGLang: its own
+// one-shot all-reduce of 131 kB, and NCCL's collectives of up to 98 kB. In CUDA graphs, NCCL's take 8.4 to 9.3 µs from
+// one to the next (scripts/truth/limits.py).
+const (
+	oneShotStart = 4400 // ns
+	ncclStart    = 5500
+)
+
+// startOf returns the time that a good collective takes beyond that of its bytes, in ns.
+func startOf(kernel string) int64 {
+	if strings.Contains(kernel, "nccl") {
+		return ncclStart
+	}
+	return oneShotStart
+}
 
 // Attainable returns the time that good kernels take for the work, in ns.
 func (d *Device) Attainable(w *Work) float64 {

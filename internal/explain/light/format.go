@@ -74,6 +74,8 @@ func formatOf(dtype string, q *quantity) (Format, error) {
 		return Format{"fp8 by block", 1 + 4/(q.Block[0]*q.Block[1]), FP8}, nil
 	case method == "fp8":
 		return Format{"fp8", 1, FP8}, nil
+	case q.Algorithm == "NVFP4":
+		return Format{"nvfp4", 0.5 + 1.0/16, FP4}, nil
 	case method == "mxfp4":
 		return Format{"mxfp4", 0.5 + 1.0/32, BF16}, nil
 	case method == "mxfp8":
@@ -85,5 +87,5 @@ func formatOf(dtype string, q *quantity) (Format, error) {
 		}
 		return Format{"w4a16", 0.5 + 2/group, BF16}, nil
 	}
-	return Format{}, fmt.Errorf("config.json: quantization_config: the format of quant_method %q is not known; known are fp8, mxfp4, mxfp8, and gptq and awq with 4 bits", q.Method)
+	return Format{}, fmt.Errorf("config.json: quantization_config: the format of quant_method %q is not known; known are fp8, mxfp4, mxfp8, nvfp4 (quant_algo), and gptq and awq with 4 bits", q.Method)
 }

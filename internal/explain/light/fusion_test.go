@@ -55,7 +55,7 @@ func TestFusions(t *testing.T) {
 	llama := &Model{Family: "llama", Layers: 2, Hidden: 8192, HeadDim: 128, Weight: plain}
 	moe := &Model{Family: "qwen3_moe", Layers: 2, Hidden: 2048, HeadDim: 128, TopK: 8, Weight: plain}
 	int4 := &Model{Family: "qwen3_moe", Layers: 2, Hidden: 2048, HeadDim: 128, TopK: 8, Weight: Format{Bytes: 0.52}}
-	two, one, dp := Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}, Layout{1, 1, 1, 1}, Layout{TP: 2, AttnTP: 1, EP: 2, MoETP: 1}
+	two, one, dp := Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}, Layout{1, 1, 1, 1, 1}, Layout{TP: 2, AttnTP: 1, EP: 2, MoETP: 1}
 	reduce, norm := kernelOf{"cross_device_reduce_1stage", kernel.Comm, AllReduce}, kernelOf{"FusedAddRMSNormKernel", kernel.Norm, NormPost}
 	other := kernelOf{"other", kernel.Elementwise, Unknown}
 	qk, rope, store := kernelOf{"fused_qknorm_warp", kernel.Norm, QKNorm}, kernelOf{"fused_rope_kernel", kernel.Rope, Rope}, kernelOf{"store_kvcache", kernel.KVCache, KVWrite}

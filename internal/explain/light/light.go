@@ -99,11 +99,10 @@ func timeOf(r *match.Rank, i int, steps []result.Step) *result.Time {
 // known only if its file has the number of ranks and no DP or EP coordinate.
 func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 	tp, dp, ep, world := map[int]int{}, map[int]map[int]bool{}, map[int]bool{}, 0 // by TP: DP coordinates; by DP: TP coordinates
+	stages := map[int]int{}                                                       // ranks of each stage of a pipeline
 	for _, r := range ranks {
 		c := r.Source.Rank
-		if c.PP > 0 {
-			return Layout{}, fact.Of("light_pipeline")
-		}
+		stages[max(c.PP, 0)]++
 		world = max(world, r.Source.World.Size)
 		at, of, experts := max(c.TP, 0), max(c.DP, 0), max(c.EP, 0)
 		if dp[of] == nil {
@@ -116,19 +115,24 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 	}
 	missing := fact.Of("light_layout", "ranks", len(ranks), "world", world)
 	if c := ranks[0].Source.Rank; len(ranks) == 1 && world > 1 {
-		if c.DP >= 0 || c.EP >= 0 {
+		if c.DP >= 0 || c.EP >= 0 || c.PP >= 0 {
 			return Layout{}, missing
 		}
-		return Layout{TP: world, AttnTP: world, EP: 1, MoETP: world}, fact.Fact{}
+		return Layout{TP: world, AttnTP: world, EP: 1, MoETP: world, PP: 1}, fact.Fact{}
 	}
-	l := Layout{TP: len(tp), AttnTP: len(dp[0]), EP: len(ep)}
+	l := Layout{TP: len(tp), AttnTP: len(dp[0]), EP: len(ep), PP: len(stages)}
+	for n := range l.PP {
+		if stages[n] == 0 || stages[n]*l.PP != len(ranks) {
+			return Layout{}, missing
+		}
+	}
 	replicas := 1
 	for _, n := range tp {
 		if replicas = max(replicas, n); n != tp[0] {
 			return Layout{}, missing
 		}
 	}
-	if replicas > 1 && replicas != len(dp) || l.AttnTP == 0 || world > l.TP*replicas {
+	if replicas > 1 && replicas != len(dp) || l.AttnTP == 0 || world > l.TP*replicas*l.PP {
 		return Layout{}, missing
 	}
 	for n := range l.TP {
@@ -156,7 +160,7 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 // Compare is Of for a known device and layout.
 func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (result.Light, []Change) {
 	m, d := opt.Model, *opt.Device
-	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure}
+	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure, Untried: strings.Join(m.untried(l), ", ")}
 	c := comparer{a: a, m: m, d: d, l: l, flags: opt.Flags, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
 	for _, r := range a.Ranks {
 		c.card = cmp.Or(c.card, r.Source.Device)
@@ -314,9 +318,14 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 	list := make([]Kernel, len(ops))
 	for k, at := range ops {
 		o := &r.Ops[at]
-		list[k] = Kernel{Name: c.a.Names.List[o.Name], Grid: c.a.Names.Keys[o.Key].Grid, Class: o.Class}
+		list[k] = Kernel{Name: c.a.Names.List[o.Name], Grid: c.a.Names.Keys[o.Key].Grid, Class: o.Class, Track: o.Track}
 	}
-	places, why := c.m.Places(list)
+	m := c.m.stage(max(r.Source.Rank.PP, 0), c.l.PP)
+	if m == nil {
+		row.Why = fact.Of("light_pipeline", "layers", c.m.Layers, "stages", c.l.PP)
+		return
+	}
+	places, why := m.Places(list, r.Steps[i].Info.Kind)
 	if places == nil {
 		row.Why = why
 		return
@@ -343,18 +352,21 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 		c.tasks[index][ops[i]] = task{Place: p, told: true}
 		calls[p] = append(calls[p], i)
 	}
-	transfer := int64(0)
+	transfer, start := int64(0), int64(0)
 	for i, p := range places {
-		if list[i].Class == kernel.Comm {
+		if n := m.bus(p, c.l, b); list[i].Class == kernel.Comm && n > 0 {
 			o := &r.Ops[ops[i]]
-			transfer += min(int64(c.d.transfer(c.m.bus(p, c.l, b))), o.End-o.Start)
+			least := min(int64(c.d.transfer(n)), o.End-o.Start)
+			transfer, start = transfer+least, start+min(startOf(list[i].Name), o.End-o.Start-least)
 		}
 	}
 	row.TransferLeast += transfer
-	row.TransferFloor += min(transfer, t.Transfer())
+	transfer = min(transfer, t.Transfer())
+	row.TransferFloor += transfer
+	row.TransferStart += min(start, t.Transfer()-transfer)
 	padded := c.padded(b, rows)
-	for n := -1; n <= c.m.Layers; n++ {
-		works, executed := c.m.part(n, c.l, b), c.m.part(n, c.l, padded)
+	for n := -1; n <= m.Layers; n++ {
+		works, executed := m.part(n, c.l, b), m.part(n, c.l, padded)
 		for k, w := range works {
 			row.Least += int64(c.d.Floor(&w))
 			if of := calls[Place{w.Role, n}]; len(of) > 0 {
@@ -379,7 +391,7 @@ func (c *comparer) padded(b Batch, rows int) Batch {
 // batch returns the input of a step, as far as its name contains it.
 func (c *comparer) batch(r *match.Rank, i int) (Batch, bool) {
 	s := &r.Steps[i].Info
-	b := Batch{Tokens: s.Tokens, Requests: s.Batch, Keys: -1, Pairs: -1}
+	b := Batch{Tokens: s.Tokens, Requests: s.Batch, Keys: -1, Pairs: -1, Prefill: s.Kind == trace.Prefill}
 	if s.Kind == trace.Decode && s.Tokens < 0 {
 		b.Tokens = s.Batch
 	}
@@ -438,7 +450,7 @@ func (c *comparer) module(index int, key stepKey, list []Kernel, of []int, ops [
 	if o := &r.Ops[ops[main]]; x.main > s.at.End-s.at.Start {
 		s.at = result.Place{Start: r.Wall(o.Start) - c.a.Origin, End: r.Wall(o.End) - c.a.Origin, Rank: r.Index, Span: list[main].Name}
 	}
-	if w.N == 0 || list[main].Class != kernel.GEMM {
+	if w.N == 0 || w.PerHead || list[main].Class != kernel.GEMM {
 		return
 	}
 	s.grid = list[main].Grid
@@ -511,7 +523,7 @@ func (c *comparer) rows(out *result.Light) {
 	}
 	for _, k := range c.kinds {
 		if out.Why.Key != "" {
-			c.steps[k].Least, c.steps[k].TransferLeast, c.steps[k].TransferFloor = 0, 0, 0
+			c.steps[k].Least, c.steps[k].TransferLeast, c.steps[k].TransferFloor, c.steps[k].TransferStart = 0, 0, 0, 0
 		}
 		out.Steps = append(out.Steps, *c.steps[k])
 	}

@@ -41,7 +41,11 @@ type Model struct {
 	Bias      bool   // experts and router have a bias
 	Sinks     bool   // each head has a learned sink
 	Weight    Format // of the MLPs
-	Attention Format // of qkv_proj and o_proj
+	Attention Format // of the products of attention
+	MLA       *MLA   // sizes of multi-head latent attention; nil: each head has keys and values
+	Balanced  bool   // the router has a bias that balances experts
+	// A stage of a pipeline lacks the embedding unless it is the first, and the head unless it is the last.
+	Later, Earlier bool
 }
 
 // config is the part of config.json that determines the sizes.
@@ -68,6 +72,17 @@ type config struct {
 	MoEInter      int       `json:"moe_intermediate_size"`
 	SharedInter   int       `json:"shared_expert_intermediate_size"`
 	SparseStep    int       `json:"decoder_sparse_step"`
+	RoutedExperts int       `json:"n_routed_experts"`
+	SharedExperts int       `json:"n_shared_experts"`
+	FirstDense    int       `json:"first_k_dense_replace"`
+	LayerFreq     int       `json:"moe_layer_freq"`
+	TopKMethod    string    `json:"topk_method"`
+	QueryLatent   int       `json:"q_lora_rank"`
+	Latent        int       `json:"kv_lora_rank"`
+	PlainDim      int       `json:"qk_nope_head_dim"`
+	RopeDim       int       `json:"qk_rope_head_dim"`
+	ValueDim      int       `json:"v_head_dim"`
+	IndexTopK     int       `json:"index_topk"`
 	DenseLayers   []int     `json:"mlp_only_layers"`
 	DType         string    `json:"torch_dtype"`
 	DTypeNew      string    `json:"dtype"`
@@ -82,7 +97,7 @@ const (
 )
 
 // families lists the values of model_type whose work is known.
-var families = []string{"gpt_oss", "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}
+var families = []string{"deepseek_v2", "deepseek_v3", "gpt_oss", "kimi_k2", "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}
 
 // mostConfig bounds the bytes of a config.json.
 const mostConfig = 4 << 20
@@ -122,7 +137,7 @@ func ReadModel(text []byte) (*Model, error) {
 		return nil, fmt.Errorf("the work of model_type %q is not known; known are %s", c.ModelType, strings.Join(families, ", "))
 	}
 	m := &Model{Family: c.ModelType, Hidden: c.Hidden, Layers: c.Layers, Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim,
-		Inter: c.Inter, Vocab: c.Vocab, Tied: c.Tied, TopK: max(c.TopK, c.PerToken), Experts: max(c.Experts, c.LocalExperts)}
+		Inter: c.Inter, Vocab: c.Vocab, Tied: c.Tied, TopK: max(c.TopK, c.PerToken), Experts: max(c.Experts, c.LocalExperts, c.RoutedExperts)}
 	if m.KVHeads == 0 {
 		m.KVHeads = m.Heads
 	}
@@ -147,6 +162,11 @@ func ReadModel(text []byte) (*Model, error) {
 	case "gpt_oss":
 		m.QKVBias, m.OBias = c.Bias == nil || bias, c.Bias == nil || bias
 		m.Bias, m.Sinks = true, true
+	case "deepseek_v2", "deepseek_v3", "kimi_k2":
+		m.Balanced = c.TopKMethod == "noaux_tc"
+		if err := m.latent(&c); err != nil {
+			return nil, err
+		}
 	}
 	if err := m.experts(&c); err != nil {
 		return nil, err
@@ -168,7 +188,7 @@ func ReadModel(text []byte) (*Model, error) {
 // experts finds the layers with experts.
 func (m *Model) experts(c *config) error {
 	m.Sparse = make([]bool, m.Layers)
-	sparse := slices.Contains([]string{"gpt_oss", "mixtral", "qwen2_moe", "qwen3_moe"}, m.Family)
+	sparse := slices.Contains([]string{"gpt_oss", "mixtral", "qwen2_moe", "qwen3_moe"}, m.Family) || m.MLA != nil && m.Experts > 0
 	if !sparse {
 		m.Experts, m.TopK = 0, 0
 	}
@@ -177,18 +197,21 @@ func (m *Model) experts(c *config) error {
 		always[i] = true
 	}
 	for i := range m.Sparse {
-		m.Sparse[i] = sparse && !always[i] && (c.SparseStep <= 1 || (i+1)%c.SparseStep == 0)
+		m.Sparse[i] = sparse && !always[i] && (c.SparseStep <= 1 || (i+1)%c.SparseStep == 0) && i >= c.FirstDense && i%max(c.LayerFreq, 1) == 0
 		dense = dense || !m.Sparse[i]
 	}
 	if sparse {
 		if m.MoEInter = c.MoEInter; m.MoEInter == 0 {
 			m.MoEInter = c.Inter
 		}
-		if m.TopK < 1 || m.Experts < m.TopK || m.Experts > mostLayers || m.MoEInter < 1 || m.MoEInter > mostSize || c.SharedInter < 0 || c.SharedInter > mostSize {
+		if m.TopK < 1 || m.Experts < m.TopK || m.Experts > mostLayers || m.MoEInter < 1 || m.MoEInter > mostSize || c.SharedInter < 0 || c.SharedInter > mostSize || c.SharedExperts < 0 || c.SharedExperts > mostLayers {
 			return fmt.Errorf("config.json: %d experts, %d per token, of size %d: want positive numbers, and no more per token than there are", m.Experts, m.TopK, m.MoEInter)
 		}
 		if m.Family == "qwen2_moe" {
 			m.Shared, m.Gated = c.SharedInter, c.SharedInter > 0
+		}
+		if m.MLA != nil {
+			m.Shared = c.SharedExperts * m.MoEInter
 		}
 	}
 	if dense && (m.Inter < 1 || m.Inter > mostSize) {
@@ -223,6 +246,9 @@ func (m *Model) windows(c *config) {
 func (m *Model) Parameters() int64 {
 	h, q, kv := int64(m.Hidden), int64(m.Heads*m.HeadDim), int64(m.KVHeads*m.HeadDim)
 	attention := h*(q+2*kv) + q*h + 2*h
+	if m.MLA != nil {
+		attention = m.MLA.parameters(h, int64(m.Heads)) + 2*h
+	}
 	if m.QKVBias {
 		attention += q + 2*kv
 	}
@@ -247,6 +273,9 @@ func (m *Model) Parameters() int64 {
 	if m.Bias {
 		sparse += e + e*(2*inter+h)
 	}
+	if m.Balanced {
+		sparse += e
+	}
 	for i := range m.Layers {
 		if m.Sparse[i] {
 			total += sparse
@@ -255,4 +284,19 @@ func (m *Model) Parameters() int64 {
 		}
 	}
 	return total
+}
+
+// untried lists what the model or its layout has that was not tried on a recorded window.
+func (m *Model) untried(l Layout) (list []string) {
+	add := func(is bool, what string) {
+		if is {
+			list = append(list, what)
+		}
+	}
+	add(m.MLA != nil, "MLA")
+	add(m.MLA == nil && (m.Family == "gpt_oss" || m.Family == "mixtral"), m.Family)
+	add(m.Shared > 0, "shared experts")
+	add(m.Weight.Name != plain.Name, m.Weight.Name+" weights")
+	add(l.PP > 1, "stages of a pipeline")
+	return list
 }

@@ -2,11 +2,13 @@ package light
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // Kernel is one kernel of a step, in the order of execution.
@@ -14,6 +16,7 @@ type Kernel struct {
 	Name  string
 	Grid  [3]int32
 	Class kernel.Class
+	Track trace.TrackID // stream
 }
 
 // Place is the task of a kernel: its role, and the layer in which it has this role.
@@ -32,18 +35,23 @@ const Unknown Role = ""
 func reduces(name string) bool { return strings.Contains(name, "splitKreduce") }
 
 // heavyRoles returns the roles of the heavy kernels of a layer, in the order of execution.
-func (m *Model) heavyRoles(layer int) []Role {
-	if m.Sparse[layer] {
-		return []Role{QKV, Attention, O, Router, ExpertsIn, ExpertsOut}
+func (m *Model) heavyRoles(layer int, prefill bool) []Role {
+	roles := []Role{QKV, Attention}
+	if m.MLA != nil {
+		roles = m.MLA.mlaRoles(prefill)
 	}
-	return []Role{QKV, Attention, O, GateUp, Down}
+	if m.Sparse[layer] {
+		return append(roles, O, Router, ExpertsIn, ExpertsOut)
+	}
+	return append(roles, O, GateUp, Down)
 }
 
 // Places assigns a task to each kernel of a step. The heavy kernels (products and attention) must be those of all layers of
-// the model, in their order, followed by the head. If they are not, places is nil, and why says how far they agree.
-func (m *Model) Places(step []Kernel) (places []Place, why fact.Fact) {
-	if m.Shared > 0 {
-		return nil, fact.Of("light_shared") // the order of shared and routed experts differs by server and stream
+// the model, in their order, followed by the head. If they are not, places is nil, and why says how far they agree. The
+// places of shared experts among the others depend on the server; see sharedRoles.
+func (m *Model) Places(step []Kernel, kind trace.StepKind) (places []Place, why fact.Fact) {
+	if m.MLA != nil && kind == trace.Mixed {
+		return nil, fact.Of("light_mla")
 	}
 	places = make([]Place, len(step))
 	layer, next := 0, 0
@@ -51,7 +59,14 @@ func (m *Model) Places(step []Kernel) (places []Place, why fact.Fact) {
 	before := Place{Unknown, -1} // of the latest heavy kernel
 	for i, k := range step {
 		if next == 0 && layer < m.Layers {
-			want = m.heavyRoles(layer)
+			want = m.heavyRoles(layer, kind == trace.Prefill)
+		}
+		if m.Shared > 0 && before.Role == O && layer < m.Layers && m.Sparse[layer] && heavy(k) {
+			roles := sharedRoles(step[i:])
+			if roles == nil {
+				return nil, fact.Of("light_shared")
+			}
+			want = append(want[:next:next], roles...)
 		}
 		switch {
 		case k.Class == kernel.Comm:
@@ -68,7 +83,7 @@ func (m *Model) Places(step []Kernel) (places []Place, why fact.Fact) {
 			if next++; next == len(want) {
 				layer, next = layer+1, 0
 			}
-		case k.Class == kernel.GEMM && before.Role != Head:
+		case k.Class == kernel.GEMM && before.Role != Head && !m.Earlier:
 			places[i] = Place{Head, m.Layers}
 		case k.Class == kernel.GEMM: // a second product after the layers, as of a draft model
 			return nil, fact.Of("light_more", "kernel", k.Name)
@@ -104,7 +119,7 @@ func fits(r Role, c kernel.Class) bool {
 
 // helper returns the task of a light kernel after the given heavy kernel.
 func (m *Model) helper(k Kernel, before Place) Place {
-	last := before.Role == Down || before.Role == ExpertsOut // of its layer
+	last := before.Role == Down || before.Role == ExpertsOut || before.Role == SharedOut // of its layer
 	switch {
 	case reduces(k.Name), k.Class == kernel.Attention && before.Role == Attention:
 		return before
@@ -114,15 +129,15 @@ func (m *Model) helper(k Kernel, before Place) Place {
 		return Place{FinalNorm, m.Layers}
 	case k.Class == kernel.Norm && (before.Role == Unknown || last):
 		return Place{NormIn, before.Layer + 1}
-	case k.Class == kernel.Norm && before.Role == QKV:
+	case k.Class == kernel.Norm && (before.Role == QKV || before.Role == QKVDown || before.Role == QUp):
 		return Place{QKNorm, before.Layer}
 	case k.Class == kernel.Norm && before.Role == O:
 		return Place{NormPost, before.Layer}
-	case k.Class == kernel.Rope && before.Role == QKV:
+	case k.Class == kernel.Rope && before.Role.beforeAttention():
 		return Place{Rope, before.Layer}
-	case k.Class == kernel.KVCache && before.Role == QKV:
+	case k.Class == kernel.KVCache && before.Role.beforeAttention():
 		return Place{KVWrite, before.Layer}
-	case before.Role == GateUp, before.Role == ExpertsIn:
+	case k.Class == kernel.Activation && before.Role.mlp(), before.Role == GateUp, before.Role == ExpertsIn:
 		return Place{Act, before.Layer}
 	case before.Role == Router:
 		return Place{Routing, before.Layer}
@@ -132,12 +147,65 @@ func (m *Model) helper(k Kernel, before Place) Place {
 	return Place{Unknown, before.Layer}
 }
 
+// beforeAttention reports whether a product prepares queries, keys or values.
+func (r Role) beforeAttention() bool {
+	return slices.Contains([]Role{QKV, QKVDown, QUp, KVUp, QAbsorb}, r)
+}
+
+// mlp reports whether a product is one of a layer's experts.
+func (r Role) mlp() bool {
+	return slices.Contains([]Role{Router, SharedIn, SharedOut, ExpertsIn, ExpertsOut}, r)
+}
+
+// sharedRoles returns the roles of the next heavy kernels if these are a router, shared and routed experts, in any order and
+// on any streams: three products and two of experts. The first product of the shared experts is the one before an
+// activation on its stream, the second one follows on this stream. sharedRoles returns nil if that is not clear.
+func sharedRoles(step []Kernel) (roles []Role) {
+	last := map[trace.TrackID]int{} // the latest heavy kernel of each stream, as an index in roles
+	in, tracks, routed := -1, []trace.TrackID{}, 0
+	for _, k := range step {
+		at, seen := last[k.Track]
+		switch {
+		case k.Class == kernel.Activation && seen && roles[at] == Router:
+			if in >= 0 {
+				return nil
+			}
+			in, roles[at] = at, SharedIn
+		case !heavy(k):
+		case len(roles) == 5 || k.Class == kernel.Attention:
+			return nil
+		case k.Class == kernel.MoEGEMM:
+			last[k.Track], tracks = len(roles), append(tracks, k.Track)
+			roles = append(roles, []Role{ExpertsIn, ExpertsOut, Unknown}[min(routed, 2)])
+			routed++
+		default:
+			last[k.Track], tracks = len(roles), append(tracks, k.Track)
+			roles = append(roles, Router)
+		}
+		if len(roles) == 5 && in >= 0 {
+			break
+		}
+	}
+	if len(roles) < 5 || in < 0 || routed != 2 {
+		return nil
+	}
+	for i := in + 1; i < len(roles); i++ {
+		if roles[i] == Router && tracks[i] == tracks[in] {
+			roles[i] = SharedOut
+			return roles
+		}
+	}
+	return nil
+}
+
 func collective(name string) Role {
 	switch op, _ := kernel.Collective(name); op {
 	case kernel.AllGather:
 		return AllGather
 	case kernel.ReduceScatter:
 		return ReduceScatt
+	case kernel.SendRecv:
+		return SendRecv
 	case kernel.AllReduce:
 		return AllReduce
 	}

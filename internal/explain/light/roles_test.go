@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // TestGridOf checks the grids of recorded kernels (SGLang on H200 and H100, a dense model and one of experts) against the
@@ -42,12 +43,14 @@ func TestGridOf(t *testing.T) {
 	}
 }
 
-// stepOf returns kernels from texts NAME:CLASS.
+// stepOf returns kernels from texts NAME:CLASS or NAME:CLASS@STREAM.
 func stepOf(text string) (out []Kernel) {
 	for _, name := range strings.Fields(text) {
 		at := strings.LastIndex(name, ":")
 		k := Kernel{Name: name[:at]}
-		k.Class, _ = kernel.ParseClass(name[at+1:])
+		class, stream, _ := strings.Cut(name[at+1:], "@")
+		k.Class, _ = kernel.ParseClass(class)
+		k.Track = trace.TrackID(len(stream))
 		out = append(out, k)
 	}
 	return out
@@ -57,25 +60,40 @@ func stepOf(text string) (out []Kernel) {
 func TestPlaces(t *testing.T) {
 	dense := &Model{Layers: 2, Sparse: make([]bool, 2)}
 	experts := &Model{Layers: 1, Sparse: []bool{true}, Experts: 4}
+	latent := &Model{Layers: 2, Sparse: []bool{false, true}, Experts: 4, Shared: 8, MLA: &MLA{Query: 1}}
+	const shared = " n:norm g:gemm g:gemm g:gemm a:attention g:gemm g:gemm n:norm g:gemm s:activation g:gemm g:gemm top:moe_routing m:moe_gemm s:activation m:moe_gemm sum:reduce"
 	const layer = " n:norm g:gemm cublasLt::splitKreduce:gemm n:norm r:rope k:kv_cache a:attention combine:attention g:gemm cross_device_reduce:comm n:norm g:gemm s:activation g:gemm cross_device_reduce:comm"
 	for _, c := range []struct {
 		name, step string
+		kind       trace.StepKind
 		m          *Model
 		want       string // roles, or the key of the reason
 	}{
-		{"two layers", "prepare:attention e:embedding cross_device_reduce:comm" + layer + layer + " n:norm g:gemm ncclAllGather:comm x:other", dense,
+		{"two layers", "prepare:attention e:embedding cross_device_reduce:comm" + layer + layer + " n:norm g:gemm ncclAllGather:comm x:other", trace.Decode, dense,
 			"–, embedding, all-reduce, input norm 0, qkv_proj 0, qkv_proj 0, q/k norm 0, rope 0, KV write 0, attention 0, attention 0, o_proj 0, all-reduce 0, post-attention norm 0, gate_up_proj 0, activation 0, down_proj 0, all-reduce 0, " +
 				"input norm 1, qkv_proj 1, qkv_proj 1, q/k norm 1, rope 1, KV write 1, attention 1, attention 1, o_proj 1, all-reduce 1, post-attention norm 1, gate_up_proj 1, activation 1, down_proj 1, all-reduce 1, final norm 2, lm_head 2, all-gather 2, –"},
-		{"experts", "n:norm g:gemm a:attention g:gemm n:norm g:gemm top:moe_routing m:moe_gemm s:activation m:moe_gemm sum:reduce n:norm g:gemm", experts,
+		{"experts", "n:norm g:gemm a:attention g:gemm n:norm g:gemm top:moe_routing m:moe_gemm s:activation m:moe_gemm sum:reduce n:norm g:gemm", trace.Decode, experts,
 			"input norm 0, qkv_proj 0, attention 0, o_proj 0, post-attention norm 0, router 0, routing 0, experts gate_up 0, activation 0, experts down 0, sum of experts 0, final norm 1, lm_head 1"},
-		{"one layer", layer + " n:norm g:gemm", dense, "light_layers"},
-		{"no head", layer, dense, "light_layers"},
-		{"three layers", layer + layer + layer + " n:norm g:gemm", dense, "light_more"},
-		{"one more MLP", layer + " g:gemm g:gemm" + layer + " g:gemm", dense, "light_order"},
-		{"experts for a dense model", "g:gemm a:attention g:gemm m:moe_gemm", dense, "light_order"},
-		{"shared experts", layer, &Model{Shared: 4}, "light_shared"},
+		{"one layer", layer + " n:norm g:gemm", trace.Decode, dense, "light_layers"},
+		{"no head", layer, trace.Decode, dense, "light_layers"},
+		{"three layers", layer + layer + layer + " n:norm g:gemm", trace.Decode, dense, "light_more"},
+		{"one more MLP", layer + " g:gemm g:gemm" + layer + " g:gemm", trace.Decode, dense, "light_order"},
+		{"experts for a dense model", "g:gemm a:attention g:gemm m:moe_gemm", trace.Decode, dense, "light_order"},
+		{"MLA decode", "n:norm g:gemm n:norm g:gemm g:gemm r:rope k:kv_cache a:attention g:gemm g:gemm n:norm g:gemm s:activation g:gemm" + shared + " n:norm g:gemm", trace.Decode, latent,
+			"input norm 0, qkv_a_proj 0, q/k norm 0, q_b_proj 0, kv_b_proj of queries 0, rope 0, KV write 0, attention 0, kv_b_proj of values 0, o_proj 0, post-attention norm 0, gate_up_proj 0, activation 0, down_proj 0, " +
+				"input norm 1, qkv_a_proj 1, q_b_proj 1, kv_b_proj of queries 1, attention 1, kv_b_proj of values 1, o_proj 1, post-attention norm 1, shared gate_up 1, activation 1, shared down 1, router 1, routing 1, experts gate_up 1, activation 1, experts down 1, sum of experts 1, final norm 2, lm_head 2"},
+		{"MLA prefill, shared experts on another stream", "g:gemm g:gemm g:gemm a:attention g:gemm g:gemm s:activation g:gemm g:gemm g:gemm g:gemm a:attention g:gemm " +
+			"g:gemm@2 g:gemm s:activation@2 top:moe_routing m:moe_gemm g:gemm@2 s:activation m:moe_gemm g:gemm", trace.Prefill, latent,
+			"qkv_a_proj 0, q_b_proj 0, kv_b_proj 0, attention 0, o_proj 0, gate_up_proj 0, activation 0, down_proj 0, qkv_a_proj 1, q_b_proj 1, kv_b_proj 1, attention 1, o_proj 1, " +
+				"shared gate_up 1, router 1, activation 1, routing 1, experts gate_up 1, shared down 1, activation 1, experts down 1, lm_head 2"},
+		{"MLA, prefill and decode", "g:gemm", trace.Mixed, latent, "light_mla"},
+		{"MLA, decode by the kernels of prefill", "g:gemm g:gemm g:gemm a:attention g:gemm g:gemm g:gemm", trace.Decode, latent, "light_layers"},
+		{"shared experts among the others", "g:gemm g:gemm g:gemm a:attention g:gemm g:gemm g:gemm g:gemm g:gemm g:gemm a:attention g:gemm g:gemm g:gemm g:gemm m:moe_gemm m:moe_gemm g:gemm", trace.Prefill, latent, "light_shared"},
+		{"a stage without a head", "g:gemm a:attention g:gemm g:gemm s:activation g:gemm ncclSendRecv:comm", trace.Decode, &Model{Layers: 1, Sparse: make([]bool, 1), Earlier: true, Later: true},
+			"qkv_proj 0, attention 0, o_proj 0, gate_up_proj 0, activation 0, down_proj 0, send/receive 0"},
+		{"a first stage with a head", layer + layer + " n:norm g:gemm", trace.Decode, &Model{Layers: 2, Sparse: make([]bool, 2), Earlier: true}, "light_more"},
 	} {
-		places, why := c.m.Places(stepOf(c.step))
+		places, why := c.m.Places(stepOf(c.step), c.kind)
 		var got []string
 		for _, p := range places {
 			text := string(p.Role)

@@ -11,6 +11,7 @@ type Layout struct {
 	AttnTP int // ranks that share the heads: TP, or TP/DP with data-parallel attention
 	EP     int // ranks that share the experts
 	MoETP  int // ranks that share each expert
+	PP     int // stages of a pipeline; 0: 1
 }
 
 func (l Layout) String() string {
@@ -20,6 +21,9 @@ func (l Layout) String() string {
 	}
 	if l.EP > 1 {
 		out += fmt.Sprintf(", EP %d", l.EP)
+	}
+	if l.PP > 1 {
+		out += fmt.Sprintf(", PP %d", l.PP)
 	}
 	return out
 }
@@ -33,6 +37,7 @@ type Batch struct {
 	// a query and a key that it sees. They are -1 if they are not known.
 	Keys, Pairs int64
 	KVBytes     int // of an element of the KV cache; 0: not known, at least 1
+	Prefill     bool
 }
 
 // Role is the task of a kernel in a step.
@@ -45,6 +50,11 @@ const (
 	QKNorm      Role = "q/k norm"
 	Rope        Role = "rope"
 	KVWrite     Role = "KV write"
+	QKVDown     Role = "qkv_a_proj"
+	QUp         Role = "q_b_proj" // or q_proj, without a latent query
+	KVUp        Role = "kv_b_proj"
+	QAbsorb     Role = "kv_b_proj of queries"
+	VAbsorb     Role = "kv_b_proj of values"
 	Attention   Role = "attention"
 	O           Role = "o_proj"
 	NormPost    Role = "post-attention norm"
@@ -62,6 +72,7 @@ const (
 	AllReduce   Role = "all-reduce"
 	AllGather   Role = "all-gather"
 	ReduceScatt Role = "reduce-scatter"
+	SendRecv    Role = "send/receive"
 )
 
 // Work is what one module has to read, write and compute in a step on one rank, at least.
@@ -72,7 +83,8 @@ type Work struct {
 	KV      float64 // bytes of the KV cache
 	FLOPs   float64
 	Compute Compute
-	N, K    int // sizes of a product [tokens,K] × [K,N]; 0: not a product
+	N, K    int  // sizes of a product [tokens,K] × [K,N]; 0: not a product
+	PerHead bool // the product is computed for each head
 	// Low and High bound Weights if they depend on the routing of tokens to experts; 0: they do not.
 	Low, High float64
 	// Unknown is set if the keys are not known: KV and FLOPs are then lower bounds.
@@ -115,13 +127,19 @@ func (m *Model) Layer(i int, l Layout, b Batch) []Work {
 	q, kv := m.Heads/l.AttnTP, max(1, m.KVHeads/l.AttnTP)
 	rows := func(n int) float64 { return float64(t) * float64(n) * actBytes }
 	norm := func(role Role) Work { return Work{Role: role, Weights: float64(h) * actBytes, Acts: 4 * rows(h)} }
-	out := []Work{norm(NormIn), product(QKV, t, (q+2*kv)*d, h, m.Attention, m.QKVBias)}
-	if m.QKNorm {
-		out = append(out, Work{Role: QKNorm, Weights: 2 * float64(d) * actBytes, Acts: 2 * rows((q+kv)*d)})
+	out := []Work{norm(NormIn)}
+	if m.MLA != nil {
+		out = append(out, m.mla(q, b)...)
+	} else {
+		out = append(out, product(QKV, t, (q+2*kv)*d, h, m.Attention, m.QKVBias))
+		if m.QKNorm {
+			out = append(out, Work{Role: QKNorm, Weights: 2 * float64(d) * actBytes, Acts: 2 * rows((q+kv)*d)})
+		}
+		out = append(out, Work{Role: Rope, Acts: 2 * rows((q+kv)*d)},
+			Work{Role: KVWrite, Acts: 2 * rows(kv*d), KV: 2 * float64(t) * float64(kv*d) * float64(max(b.KVBytes, 1))}, m.attention(i, q, kv, b),
+			product(O, t, h, q*d, m.Attention, m.OBias))
 	}
-	out = append(out, Work{Role: Rope, Acts: 2 * rows((q+kv)*d)},
-		Work{Role: KVWrite, Acts: 2 * rows(kv*d), KV: 2 * float64(t) * float64(kv*d) * float64(max(b.KVBytes, 1))}, m.attention(i, q, kv, b),
-		product(O, t, h, q*d, m.Attention, m.OBias), norm(NormPost))
+	out = append(out, norm(NormPost))
 	if m.Sparse[i] {
 		return append(out, m.moe(l, b)...)
 	}
@@ -165,11 +183,13 @@ func (m *Model) moe(l Layout, b Batch) []Work {
 			Acts: visits * float64(n+k) * actBytes, FLOPs: 2 * visits * float64(n) * float64(k)}
 	}
 	out := []Work{product(Router, routed, m.Experts, h, plain, m.Bias)}
+	act := 3 * visits * float64(inter) * actBytes
 	if m.Shared > 0 {
 		n := m.Shared / l.TP
+		act += 3 * float64(t) * float64(n) * actBytes
 		out = append(out, product(SharedIn, t, 2*n, h, m.Weight, false), product(SharedOut, t, h, n, m.Weight, false))
 	}
-	return append(out, experts(ExpertsIn, 2*inter, h), Work{Role: Act, Acts: 3 * visits * float64(inter) * actBytes}, experts(ExpertsOut, h, inter),
+	return append(out, experts(ExpertsIn, 2*inter, h), Work{Role: Act, Acts: act}, experts(ExpertsOut, h, inter),
 		Work{Role: ExpertsSum, Acts: float64(routed) * (k/float64(l.EP) + 1) * float64(h) * actBytes})
 }
 
@@ -187,17 +207,33 @@ func (m *Model) End(l Layout, b Batch) []Work {
 
 // part returns the work before the layers (-1), of one layer, or after the layers.
 func (m *Model) part(n int, l Layout, b Batch) []Work {
-	switch n {
-	case -1:
+	switch {
+	case n < 0 && m.Later, n == m.Layers && m.Earlier:
+		return nil
+	case n < 0:
 		return m.Begin(b)
-	case m.Layers:
+	case n == m.Layers:
 		return m.End(l, b)
 	}
 	return m.Layer(n, l, b)
 }
 
+// stage returns the part of the model on a stage of a pipeline: an equal number of layers; nil: they are not divisible.
+func (m *Model) stage(pp, of int) *Model {
+	if of <= 1 {
+		return m
+	}
+	if m.Layers%of != 0 {
+		return nil
+	}
+	s, n := *m, m.Layers/of
+	s.Layers, s.Windows, s.Sparse = n, m.Windows[pp*n:][:n], m.Sparse[pp*n:][:n]
+	s.Later, s.Earlier = pp > 0, pp < of-1
+	return &s
+}
+
 // bus returns the bytes that a rank sends, or receives, in a collective of n ranks with a whole tensor of B bytes:
-// 2(n−1)/n·B for an all-reduce, and (n−1)/n·B for an all-gather or a reduce-scatter. The bytes of other collectives are
+// 2(n−1)/n·B for an all-reduce, and (n−1)/n·B for an all-gather or a reduce-scatter. Stages of a pipeline send a whole tensor. The bytes of other collectives are
 // not known: 0.
 func (m *Model) bus(p Place, l Layout, b Batch) float64 {
 	if p.Role == Unknown {
@@ -213,6 +249,9 @@ func (m *Model) bus(p Place, l Layout, b Batch) float64 {
 		n = l.AttnTP
 	}
 	share := float64(n-1) / float64(max(n, 1))
+	if p.Role == SendRecv { // hidden states and residual have a kernel each
+		share = 1
+	}
 	if p.Role == AllReduce {
 		share *= 2
 	}

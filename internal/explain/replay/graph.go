@@ -17,6 +17,7 @@ package replay
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/base/parallel"
@@ -70,6 +71,9 @@ type Graph struct {
 	last       places[int32]   // number of collectives of each rank and step
 	sums       places[tallies] // totals by rank and step, computed on first use
 	placed     places[tallies] // the same, with work divided by place
+	met        []int32         // nodes at which threads arrive at host collectives, in ascending order
+	part       []int32         // number of host collectives before each node between steps; see parts
+	parted     places[tallies] // totals with the time between steps divided by part
 	tallied    sync.Once
 }
 
@@ -86,6 +90,14 @@ func New(d *match.Domain) *Graph {
 	}
 	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks)), hosts: hostMoments(d), engine: findEngine(d)}
 	b.addRanks()
+	for _, list := range b.hosts {
+		for i := range list {
+			if at := list[i].arrives; at != none {
+				b.met = append(b.met, at)
+			}
+		}
+	}
+	slices.Sort(b.met)
 	b.addMeets()
 	b.addHostMeets()
 	b.addTurns()

@@ -122,6 +122,42 @@ func (g *Graph) passed() (out []int32, last places[int32]) {
 	return out, last
 }
 
+// parts returns, for each node of a thread between steps, the number of host collectives at which the thread has arrived
+// since its last launch. The collectives divide this time: what one rank does before them cannot be compared with what
+// another rank does after them. The number is 0 if the ranks do not have the same collectives before a step.
+func (g *Graph) parts() []int32 {
+	out, last := make([]int32, len(g.nodes)), newPlaces[int32](len(g.domain.Ranks))
+	k := 0
+	for i := range g.nodes {
+		n, step := &g.nodes[i], int(g.to[i])
+		between := n.host() && step >= 0 && n.step != g.to[i]
+		if between {
+			out[i] = last.at(int(n.rank), step)
+		}
+		if k < len(g.met) && g.met[k] == int32(i) {
+			if k++; between {
+				last.set(int(n.rank), step, out[i]+1)
+			}
+		}
+	}
+	for i, part := range out {
+		if part > 0 && !g.same(last, int(g.to[i])) {
+			out[i] = 0
+		}
+	}
+	return out
+}
+
+// same reports whether a number of a step is the same for all ranks.
+func (g *Graph) same(of places[int32], step int) bool {
+	for r := range g.domain.Ranks {
+		if of.at(r, step) != of.at(0, step) {
+			return false
+		}
+	}
+	return true
+}
+
 // host reports whether n is a moment of a host thread.
 func (n *node) host() bool { return n.what == Host || n.what == Return }
 
@@ -129,10 +165,12 @@ func (n *node) host() bool { return n.what == Host || n.what == Return }
 // schedulers do not do the same work in the same order on each rank.
 const between = -2
 
-// talliedAs returns the key of the tally to which a node adds. place holds the place of each node in its step; nil: the
-// place does not matter.
-func (g *Graph) talliedAs(names *prep.Names, i int32, n *node, place []int32) tallied {
+// talliedAs returns the key of the tally to which a node adds. place holds the place of each node in its step, part its part
+// of the time between steps; nil: it does not matter.
+func (g *Graph) talliedAs(names *prep.Names, i int32, n *node, place, part []int32) tallied {
 	switch {
+	case n.host() && n.step != g.to[i] && part != nil:
+		return talliedOf(Host, between, part[i])
 	case n.host() && n.step != g.to[i]:
 		return talliedOf(Host, between, 0)
 	case n.what == Work && place != nil:
@@ -142,7 +180,7 @@ func (g *Graph) talliedAs(names *prep.Names, i int32, n *node, place []int32) ta
 }
 
 // tallies adds up the times of nodes by rank, by the step to which each node counts, and by key. Gaps are included.
-func (g *Graph) tallies(names *prep.Names, place []int32) places[tallies] {
+func (g *Graph) tallies(names *prep.Names, place, part []int32) places[tallies] {
 	out := newPlaces[tallies](len(g.domain.Ranks))
 	for i := range g.nodes {
 		n, step := &g.nodes[i], int(g.to[i])
@@ -154,7 +192,7 @@ func (g *Graph) tallies(names *prep.Names, place []int32) places[tallies] {
 			of = tallies{}
 			out.set(int(n.rank), step, of)
 		}
-		k := g.talliedAs(names, int32(i), n, place)
+		k := g.talliedAs(names, int32(i), n, place, part)
 		t := of[k]
 		if t == nil {
 			t = &tally{}
@@ -183,11 +221,19 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	g.tallied.Do(func() {
 		g.to = g.towards()
 		g.place, g.last = g.passed()
-		g.sums, g.placed = g.tallies(names, nil), g.tallies(names, g.place)
+		g.sums, g.placed = g.tallies(names, nil, nil), g.tallies(names, g.place, nil)
+		g.parted = g.sums
+		if len(g.met) > 0 {
+			g.part = g.parts()
+			g.parted = g.tallies(names, nil, g.part)
+		}
 	})
-	sums, place := g.sums, []int32(nil)
-	if b.Why == ByWork && b.Like == nil && g.sameLast(b.Steps) {
+	sums, place, part := g.sums, []int32(nil), []int32(nil)
+	switch {
+	case b.Why == ByWork && b.Like == nil && !slices.ContainsFunc(b.Steps, func(s int) bool { return !g.same(g.last, s) }):
 		sums, place = g.placed, g.place
+	case b.Why == ByHost && b.Like == nil:
+		sums, part = g.parted, g.part
 	}
 	factors := newPlaces[map[tallied]float64](len(g.domain.Ranks))
 	parallel.Each(len(b.Ranks), func(i int) {
@@ -201,24 +247,12 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	ok = slices.ContainsFunc(factors, func(of []map[tallied]float64) bool { return of != nil })
 	return g.scale(func(i int32, n *node) float64 {
 		if of := factors.at(int(n.rank), int(g.to[i])); of != nil {
-			if f, known := of[g.talliedAs(names, i, n, place)]; known {
+			if f, known := of[g.talliedAs(names, i, n, place, part)]; known {
 				return f
 			}
 		}
 		return 1
 	}), ok
-}
-
-// sameLast reports whether all ranks have the same number of collectives in each of these steps.
-func (g *Graph) sameLast(steps []int) bool {
-	for _, s := range steps {
-		for r := range g.domain.Ranks {
-			if g.last.at(r, s) != g.last.at(0, s) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // others returns the tallies with which the tallies of a rank in a step are compared.

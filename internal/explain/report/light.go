@@ -56,6 +56,9 @@ func lightOf(r *result.Report) string {
 		}
 		parts = append(parts, text)
 	}
+	if l.Untried != "" {
+		parts = append(parts, "Not tried on a recorded window: "+l.Untried)
+	}
 	return strings.Join(parts, ". ")
 }
 
@@ -78,7 +81,8 @@ type lightPart struct {
 func lightParts(s *result.LightStep) []lightPart {
 	i := &s.IdleBy
 	out := []lightPart{
-		{"waiting for other ranks", s.Wait}, {"transfer", s.Transfer - s.TransferFloor}, {"that good kernels need to start", s.Start}, {"slow kernels", s.Slow},
+		{"waiting for other ranks", s.Wait}, {"transfer", s.Transfer - s.TransferFloor - s.TransferStart}, {"that good kernels need to start", s.Start},
+		{"that good collectives need to start", s.TransferStart}, {"slow kernels", s.Slow},
 		{"padding", s.Padding}, {"other kernels", s.Unpriced}, {"copies", s.Copy}, {"communication with unrecorded ranks", s.Unknown},
 		{"idle for the host", i.Host}, {"idle in synchronisations", i.Sync}, {"idle for launches", i.Launch}, {"idle inside graphs or for dependencies", i.Device},
 		{"idle for the profiler", i.Profiler}, {"idle for unknown reasons", i.Unknown}, {"idle for other ranks' hosts", i.Peers}, {"idle between steps", i.Between},

@@ -88,6 +88,13 @@ func TestLightPage(t *testing.T) {
 			t.Errorf("the picture of steps lacks %q: %s", want, seen.Steps)
 		}
 	}
+	untried := lit()
+	untried.Light.Untried = "MLA, fp8 weights"
+	for r, want := range map[*result.Report]bool{untried: true, lit(): false} {
+		if strings.Contains(lightOf(r), "Not tried on a recorded window: MLA, fp8 weights") != want {
+			t.Errorf("not tried: %v: %s", want, lightOf(r))
+		}
+	}
 	for name, steps := range map[string]bool{"a module contradicts it": true, "the device is unknown": false} {
 		r := lit()
 		r.Light.Why = fact.Of("light_device", "device", "the device")

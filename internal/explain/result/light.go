@@ -17,7 +17,9 @@ type Light struct {
 	Steps   []LightStep   `json:"steps"`
 	Modules []LightModule `json:"modules"`
 	Changes []LightChange `json:"changes"` // the most valuable first
-	Why     fact.Fact     `json:"why"`     // reason if nothing can be compared
+	// Untried lists what the model or its layout has that was not tried on a recorded window, such as MLA.
+	Untried string    `json:"untried"`
+	Why     fact.Fact `json:"why"` // reason if nothing can be compared
 }
 
 // LightStep divides the device time of all steps of one kind on one rank into parts, from the floor to the whole. The
@@ -48,6 +50,8 @@ type LightStep struct {
 	IdleBy Idle `json:"idle_by"` // parts of Idle
 	// TransferFloor is the part of Transfer that the link to the other devices needs at its peak.
 	TransferFloor int64 `json:"transfer_floor_ns"`
+	// TransferStart is the part of Transfer beyond it that good collectives need.
+	TransferStart int64 `json:"transfer_start_ns"`
 	// Least is the floor of the told steps, with that of the modules that could not be told. TransferLeast is that of
 	// their collectives, also of those under compute.
 	Least         int64     `json:"least_ns"`
