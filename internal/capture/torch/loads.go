@@ -43,11 +43,12 @@ func (m *member) sample(ctx context.Context) {
 	}
 }
 
-// sampling runs sample in the background until stop is called.
+// sampling runs sample and watchContexts in the background until stop is called.
 func (m *member) sampling(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { m.sample(ctx) })
+	wg.Go(func() { m.watchContexts(ctx) })
 	return func() { cancel(); wg.Wait() }
 }
 

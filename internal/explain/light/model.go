@@ -42,6 +42,8 @@ type Model struct {
 	Sinks     bool   // each head has a learned sink
 	Weight    Format // of the MLPs
 	Attention Format // of qkv_proj and o_proj
+	// CacheScaled is set if the weights come with scales for a quantised KV cache.
+	CacheScaled bool
 }
 
 // config is the part of config.json that determines the sizes.
@@ -156,6 +158,7 @@ func ReadModel(text []byte) (*Model, error) {
 	if m.Weight, err = formatOf(cmp.Or(c.DType, c.DTypeNew), c.Quantization); err != nil {
 		return nil, err
 	}
+	m.CacheScaled = c.Quantization.cacheScaled()
 	m.Attention = m.Weight
 	if plainAttention, err := c.Quantization.excludesAttention(); err != nil {
 		return nil, err
