@@ -60,7 +60,7 @@ func fresh(dp int) Rank {
 }
 
 func (r *Rank) values() []*float64 {
-	return []*float64{&r.Running, &r.Queued, &r.Context, &r.Usage, &r.Used, &r.Rate, &r.Generated, &r.Computed, &r.Passes, &r.Busy, &r.Device}
+	return []*float64{&r.Running, &r.Queued, &r.Context, &r.Usage, &r.Rate, &r.Generated, &r.Computed, &r.Passes, &r.Busy, &r.Device, &r.Used}
 }
 
 // totals returns the values that never decrease.

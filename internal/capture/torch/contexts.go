@@ -8,7 +8,9 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"time"
 
+	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/pause"
@@ -20,7 +22,7 @@ import (
 func (m *member) lookContexts(ctx context.Context, reader *signals.Reader) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookAt)
 	defer cancel()
-	reader.Loads = signals.WithoutMetrics
+	reader.Loads = signals.Never // see used
 	s, err := reader.Read(ctx)
 	if err != nil {
 		return false
@@ -28,19 +30,37 @@ func (m *member) lookContexts(ctx context.Context, reader *signals.Reader) bool 
 	if n := s.Blocks; n.Size > 0 {
 		m.contexts.Pool, m.contexts.Cache = int64(n.Count)*int64(n.Size), n.DType
 	}
-	list := contextsOf(s, reader.HasMetrics(), m.stale())
-	m.contexts.Samples = append(m.contexts.Samples, list...)
+	list := contextsOf(s, m.stale())
+	m.sampled(list)
 	return len(list) > 0
 }
 
-// watchContexts samples the contexts while the window may be open, and once after it.
+func (m *member) sampled(list []trace.ContextSample) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.contexts.Samples = append(m.contexts.Samples, list...)
+}
+
+// used keeps the tokens in the KV cache that a reply of a load route reports. These routes may cost the schedulers time,
+// so they are not asked for the contexts alone.
+func (m *member) used(list []client.Load) {
+	s := &signals.Sample{At: time.Now()}
+	for i, l := range list {
+		if l.Running != nil && l.Used != nil {
+			dp := i
+			if l.DP != nil {
+				dp = *l.DP
+			}
+			s.Ranks = append(s.Ranks, signals.Rank{DP: dp, Running: *l.Running, Used: *l.Used})
+		}
+	}
+	m.sampled(contextsOf(s, 0))
+}
+
+// watchContexts samples the contexts while the window may be open.
 func (m *member) watchContexts(ctx context.Context) {
 	reader := m.reader()
-	for open := true; open; {
-		open = m.recording()
-		if !m.lookContexts(ctx, reader) || !pause.For(ctx, lookAt) {
-			return
-		}
+	for m.recording() && m.lookContexts(ctx, reader) && pause.For(ctx, lookAt) {
 	}
 }
 
@@ -57,9 +77,9 @@ func (m *member) stale() int {
 	return cmp.Or(max(args.Every, 0), most)
 }
 
-// contextsOf returns the sum of contexts of each rank that runs requests. gauges reports whether the sample is of
-// /metrics: the load routes have no such sum. Each request may have got stale tokens since the gauges changed.
-func contextsOf(s *signals.Sample, gauges bool, stale int) (out []trace.ContextSample) {
+// contextsOf returns the sum of contexts of each rank that runs requests. Each request may have got stale tokens since the
+// server's count changed.
+func contextsOf(s *signals.Sample, stale int) (out []trace.ContextSample) {
 	for i := range s.Ranks {
 		r := &s.Ranks[i]
 		if !(r.Running >= 1) {
@@ -68,7 +88,7 @@ func contextsOf(s *signals.Sample, gauges bool, stale int) (out []trace.ContextS
 		c := trace.ContextSample{At: s.At.UnixNano(), DP: r.DP, Running: int(r.Running), Low: int64(r.Running)}
 		held := r.Usage * float64(max(s.Blocks.Count-1, 0)*s.Blocks.Size) // the first block is never used
 		switch {
-		case gauges && r.Context >= r.Running:
+		case r.Context >= r.Running:
 			c.From, c.Low, c.High = trace.ContextsGauge, int64(r.Context), int64(r.Context)+int64(stale*c.Running)
 		case r.Used >= r.Running:
 			c.From, c.High = trace.ContextsUsed, int64(r.Used)

@@ -45,11 +45,16 @@ func (m *member) sample(ctx context.Context) {
 
 // sampling runs sample and watchContexts in the background until stop is called.
 func (m *member) sampling(ctx context.Context) (stop func()) {
+	whole := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { m.sample(ctx) })
 	wg.Go(func() { m.watchContexts(ctx) })
-	return func() { cancel(); wg.Wait() }
+	return func() {
+		cancel()
+		wg.Wait()
+		m.lookContexts(whole, m.reader())
+	}
 }
 
 // queuesOf sums up the replicas of a server; ok is false if none reports the queues of prefill or decode. l.At is a time

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -25,47 +26,62 @@ type told struct {
 	far       int64 // largest time to a sample, ns
 }
 
-// sampled sets the bounds of a decode step's keys from the samples before and after it. With about, the step has at
-// most as many requests as the batch. It returns the source, or "" if there are no such samples.
-func (c *comparer) sampled(b *Batch, dp int, at int64, about bool) (from string, far int64) {
+// sampled sets the bounds of a decode step's keys from the nearest sample: until then, each request got at most one token
+// in each step. The nearest sample on the other side of the step narrows the bounds, unless it contradicts them: then
+// other requests run there. With about, the step has at most as many requests as the batch. pace is the shortest time of
+// a step. sampled returns the source, or "" if there is no sample, and the time to the nearest one.
+func (c *comparer) sampled(b *Batch, dp int, at, pace int64, about bool) (from string, far int64) {
 	if c.contexts == nil {
 		return "", 0
 	}
 	for _, from := range sources {
 		for _, same := range []bool{true, false} { // samples with as many requests come first
-			before, after := c.around(from, dp, at, func(s *trace.ContextSample) bool { return !same || s.Running == b.Requests })
-			low, high, far := int64(-1), int64(0), int64(0)
-			least, most := int64(0), int64(0)
-			for _, s := range []*trace.ContextSample{before, after} {
-				if s == nil {
-					continue
-				}
-				l, h, ok := keysOf(s, int64(b.Requests), about)
-				if l = c.clip(from, l, s); !ok {
-					continue
-				}
-				if low < 0 {
-					low, least = l, s.Least
-				}
-				low, high, far = min(low, l), max(high, h), max(far, max(at-s.At, s.At-at))
-				least, most = min(least, s.Least), max(most, s.Most)
+			near, other := c.around(from, dp, at, func(s *trace.ContextSample) bool { return !same || s.Running == b.Requests })
+			if near == nil || other != nil && max(at-near.At, near.At-at) > max(at-other.At, other.At-at) {
+				near, other = other, near
 			}
-			if high = c.most(high, b.Requests); low >= 0 && high >= low {
-				b.Keys, b.Pairs, b.KeysMost, b.Least, b.Most = low, low, high, least, most
-				return from, far
+			x, ok := c.bound(near, b, at, pace, about)
+			if !ok {
+				continue
+			}
+			if y, ok := c.bound(other, b, at, pace, about); ok && max(x.KeysMost, y.Keys) == x.KeysMost && max(y.KeysMost, x.Keys) == y.KeysMost {
+				x.Keys, x.KeysMost = max(x.Keys, y.Keys), min(x.KeysMost, y.KeysMost)
+			}
+			if x.KeysMost = c.most(x.KeysMost, b.Requests); x.KeysMost >= x.Keys {
+				x.Pairs, *b = x.Keys, x
+				return from, max(at-near.At, near.At-at)
 			}
 		}
 	}
 	return "", 0
 }
 
-// clip returns the lower bound of a sample. The blocks of layers with a window count too, so blocks only bound the
-// contexts of such models from above.
-func (c *comparer) clip(from string, low int64, s *trace.ContextSample) int64 {
-	if from == trace.ContextsBlocks && c.m.windowed() {
-		return int64(s.Running)
+// bound returns the batch with the bounds of its keys, and of those of each request, by one sample.
+func (c *comparer) bound(s *trace.ContextSample, b *Batch, at, pace int64, about bool) (out Batch, ok bool) {
+	if s == nil {
+		return out, false
 	}
-	return low
+	out = *b
+	if out.Keys, out.KeysMost, ok = keysOf(s, int64(b.Requests), about); !ok {
+		return out, false
+	}
+	if s.From == trace.ContextsBlocks && c.m.windowed() { // blocks of layers with a window count too
+		out.Keys = int64(b.Requests)
+	}
+	out.Least, out.Most = s.Least, s.Most
+	if steps := (at-s.At)/max(pace, 1) + 1; s.At <= at {
+		out.KeysMost += steps * int64(b.Requests)
+		if s.Most > 0 {
+			out.Most += steps
+		}
+	} else {
+		steps = (s.At-at)/max(pace, 1) + 1
+		out.Keys = max(out.Keys-steps*int64(b.Requests), int64(b.Requests))
+		if s.Least > 0 {
+			out.Least = max(s.Least-steps, 1)
+		}
+	}
+	return out, true
 }
 
 // around returns the nearest samples of a source and a data-parallel rank before and after a moment; nil: none.
@@ -115,6 +131,26 @@ func (c *comparer) most(high int64, requests int) int64 {
 		}
 	}
 	return high
+}
+
+// paceOf returns the shortest time between the beginnings of two decode steps of a rank, or the time of the only one, ns.
+func paceOf(r *match.Rank) (least int64) {
+	before := -1
+	for i := range r.Steps {
+		if r.Steps[i].Info.Kind != trace.Decode {
+			continue
+		}
+		if before >= 0 {
+			if d := r.Steps[i].Start - r.Steps[before].Start; d > 0 && (least == 0 || d < least) {
+				least = d
+			}
+		}
+		before = i
+	}
+	if least == 0 && before >= 0 {
+		return r.Steps[before].End - r.Steps[before].Start
+	}
+	return least
 }
 
 // windowed reports whether a query of some layer sees only the latest keys.

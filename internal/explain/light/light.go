@@ -244,6 +244,7 @@ type comparer struct {
 	// contexts, cache (bytes of an element) and told (by source) are about the KV cache.
 	contexts *trace.Contexts
 	cache    int
+	pace     int64 // see paceOf, of the current rank
 	told     map[string]*told
 	// routed is the number of tokens that reach the experts in each step; nil: those of the rank.
 	routed []int
@@ -265,6 +266,7 @@ func (c *comparer) rank(index int, r *match.Rank, steps []result.Step) {
 			of[s] = append(of[s], int32(i))
 		}
 	}
+	c.pace = paceOf(r)
 	bounds, ends := r.DeviceWindows()
 	known := make([]bool, len(r.Steps))
 	for i := range known {
@@ -348,7 +350,7 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 	if b.KVBytes = c.cache; b.Keys < 0 {
 		from = ""
 		if r.Steps[i].Info.Kind == trace.Decode && b.Tokens == b.Requests {
-			from, far = c.sampled(&b, r.Source.Rank.DP, r.Wall(r.Steps[i].Start), row.Graph)
+			from, far = c.sampled(&b, r.Source.Rank.DP, r.Wall(r.Steps[i].Start), c.pace, row.Graph)
 		}
 		if from == "" {
 			b.KeysMost = c.most(0, b.Requests)

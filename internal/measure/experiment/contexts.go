@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	contextsEvery = int64(20 * time.Millisecond) // between samples of the contexts
+	contextsEvery = int64(10 * time.Millisecond) // between samples of the contexts
 	mostContexts  = 1000                         // samples of a window
 	aheadSteps    = 2                            // steps by which a server is ahead of the tokens that arrived
 )
