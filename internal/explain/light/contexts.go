@@ -48,7 +48,8 @@ func (c *comparer) sampled(b *Batch, dp int, at, pace int64, about bool) (from s
 				x.Keys, x.KeysMost = max(x.Keys, y.Keys), min(x.KeysMost, y.KeysMost)
 			}
 			if x.KeysMost = c.most(x.KeysMost, b.Requests); x.KeysMost >= x.Keys {
-				x.Pairs, *b = x.Keys, x
+				x.Pairs = x.Keys
+				*b = x
 				return from, max(at-near.At, near.At-at)
 			}
 		}

@@ -184,6 +184,9 @@ func inWindow(n, requests, keys, most int64, b *Batch) (low, high int64) {
 	if b.Least > 0 {
 		low, high = max(low, requests*min(b.Least, n)), min(high, requests*min(b.Most, n))
 	}
+	if b.Most > 0 && b.Most <= n {
+		low = keys
+	}
 	return low, max(low, high)
 }
 
