@@ -187,18 +187,17 @@ func (c *comparer) contextsFact() fact.Fact {
 		return fact.Fact{}
 	}
 	low, high := best.low/best.steps, best.high/best.steps
-	with := []any{"low", low, "high", high, "far", best.far}
 	switch from {
 	case fromNames:
 		return fact.Of("light_contexts_names")
 	case trace.ContextsLoad:
-		return fact.Of("light_contexts_load", with...)
+		return fact.Of("light_contexts_load", "low", low, "high", high, "far", best.far)
 	case trace.ContextsGauge:
-		return fact.Of("light_contexts_gauge", with...)
+		return fact.Of("light_contexts_gauge", "low", low, "high", high, "far", best.far)
 	case trace.ContextsBlocks:
-		return fact.Of("light_contexts_blocks", with...)
+		return fact.Of("light_contexts_blocks", "low", low, "high", high, "far", best.far)
 	case trace.ContextsUsed:
-		return fact.Of("light_contexts_used", with...)
+		return fact.Of("light_contexts_used", "high", high, "far", best.far)
 	}
 	if high > 0 {
 		return fact.Of("light_contexts_most", "high", high)
