@@ -70,6 +70,27 @@ func TestWindowBounds(t *testing.T) {
 	}
 }
 
+// TestPairs checks the least pairs of prefill, and those in a window of 4 keys, against sums over the queries.
+func TestPairs(t *testing.T) {
+	m := model(t, "dense")
+	one := Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1}
+	for _, c := range []struct {
+		requests, tokens int
+		keys             int64
+		window           int
+		want             float64
+	}{
+		{1, 6, -1, 0, 21}, {2, 6, -1, 0, 12}, {4, 4, -1, 0, 4}, {1, 6, -1, 4, 1 + 2 + 3 + 4 + 4 + 4}, {1, 3, 5, 4, 3 + 4 + 4}, {1, 3, 50, 4, 12},
+	} {
+		m.Windows[0] = c.window
+		for _, w := range m.Layer(0, one, Batch{Tokens: c.tokens, Requests: c.requests, Keys: c.keys, Pairs: -1, KVBytes: 2}) {
+			if got := w.FLOPs / float64(4*m.Heads*m.HeadDim); w.Role == Attention && got != c.want {
+				t.Errorf("%+v: %g pairs", c, got)
+			}
+		}
+	}
+}
+
 // TestSampled checks the bounds of a decode step's keys by samples before and after it. A step takes 10.
 func TestSampled(t *testing.T) {
 	gauge := func(at int64, running int, tokens int64) trace.ContextSample {

@@ -350,10 +350,9 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 	if b.KVBytes = c.cache; b.Keys < 0 {
 		from = ""
 		if r.Steps[i].Info.Kind == trace.Decode && b.Tokens == b.Requests {
-			from, far = c.sampled(&b, r.Source.Rank.DP, r.Wall(r.Steps[i].Start), c.pace, row.Graph)
-		}
-		if from == "" {
-			b.KeysMost = c.most(0, b.Requests)
+			if from, far = c.sampled(&b, r.Source.Rank.DP, r.Wall(r.Steps[i].Start), c.pace, row.Graph); from == "" {
+				b.KeysMost = c.most(0, b.Requests)
+			}
 		}
 	}
 	if !ok {

@@ -150,19 +150,21 @@ const sameKeys = 1.02
 func (m *Model) attention(i, q, kv int, b Batch) Work {
 	w := Work{Role: Attention, Acts: 2 * float64(b.Tokens) * float64(q*m.HeadDim) * actBytes}
 	requests := int64(cmp.Or(b.Real, b.Requests))
-	keys, pairs, most := max(b.Keys, requests), max(b.Pairs, int64(b.Tokens)), b.KeysMost
+	tokens := int64(b.Tokens)
+	// New tokens see those before them in their request; this is least if all requests have as many.
+	keys, pairs, most := max(b.Keys, tokens), max(b.Pairs, tokens*(tokens/max(requests, 1)+1)/2), b.KeysMost
 	if most == 0 && b.Keys >= 0 {
 		most = keys
 	}
 	pairsMost := pairs + most - keys
 	if n := int64(m.Windows[i]); n > 0 && requests == 1 {
-		see := func(keys int64) int64 { return min(keys, n+int64(b.Tokens)-1) }
-		keys, pairs, pairsMost, most = see(keys), min(pairs, int64(b.Tokens)*n), min(pairsMost, int64(b.Tokens)*n), see(most)
+		see := func(keys int64) int64 { return min(keys, n+tokens-1) }
+		keys, pairs, pairsMost, most = see(keys), pairsOf(n, tokens, keys), pairsOf(n, tokens, most), see(most)
 	} else if n > 0 && b.Tokens == b.Requests {
 		keys, most = inWindow(n, requests, keys, most, &b)
-		pairs, pairsMost = max(keys, int64(b.Tokens)), most
+		pairs, pairsMost = max(keys, tokens), most
 	} else if n > 0 { // those of each request are not known
-		keys, pairs, most = max(requests, min(keys, n)), int64(b.Tokens), 0
+		keys, pairs, most = max(requests, min(keys, n)), tokens, 0
 	}
 	w.Unknown = b.KVBytes == 0 || float64(most) > sameKeys*float64(keys) || most == 0
 	key, pair := 2*float64(kv*m.HeadDim), 4*float64(q*m.HeadDim)
@@ -171,6 +173,14 @@ func (m *Model) attention(i, q, kv int, b Batch) Work {
 		w.KVMost, w.FLOPsMost = float64(most)*key*float64(cmp.Or(b.KVBytes, actBytes)), float64(pairsMost)*pair
 	}
 	return w
+}
+
+// pairsOf returns the pairs of a query and a key in a window of n keys, for the last tokens of a request with that many
+// keys.
+func pairsOf(n, tokens, keys int64) int64 {
+	before := max(keys-tokens, 0)
+	short := min(max(n-before, 0), tokens) // queries that see all keys before them
+	return short*before + short*(short+1)/2 + (tokens-short)*n
 }
 
 // inWindow bounds the keys that the requests of a decode step see in a layer with a window of n keys. keys and most bound
