@@ -177,6 +177,37 @@ func TestLightRefuses(t *testing.T) {
 	single, _ := light.Compare(w.aligned, r.Steps, light.Options{Model: m, Device: &d}, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
 	module("one rank", &single, light.GateUp, "light_too_fast")
 	module("one rank", &single, light.O, "light_other")
+	// The reason is also a finding, once for each check, and none is above it in severity.
+	refused := func(name string, r *result.Report, ids ...string) {
+		var got []string
+		for _, f := range r.Findings {
+			if strings.HasPrefix(f.ID, "data-light") {
+				if got = append(got, f.ID); f.Severity != "info" || f.Kind != result.Data {
+					t.Errorf("%s: %s: %s", name, f.ID, f.Severity)
+				}
+			}
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("%s: %v, want %v", name, got, ids)
+		}
+	}
+	refused("the right one", r)
+	refused("another model", other, "data-light-wrong")
+	_, moe := lit(t, "sglang_plain", moeModel)
+	refused("a model with experts", moe, "data-light-order")
+	with := func(opt light.Options, ranks int) *result.Report {
+		read := readDir(t, filepath.Join(os.Getenv("STEPSCOPE_DATA"), "traces", "sglang_plain"))[:ranks]
+		for _, tr := range read {
+			tr.Source.World.Size = ranks
+		}
+		r, err := Prepare(read, nil).Analyze(Options{Light: opt, Quick: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	refused("another device", with(light.Options{Model: m, Device: &h100}, 2), "data-light-wrong")
+	refused("one rank", with(light.Options{Model: m}, 1), "data-light-wrong")
 	for name, l := range map[string]*result.Light{"another model": &other.Light, "another device": &slower, "one rank": &single} {
 		if l.Why.Key != "light_wrong" {
 			t.Errorf("%s: %s", name, l.Why)
@@ -193,6 +224,11 @@ func TestLightRefuses(t *testing.T) {
 func TestLightExtraWork(t *testing.T) {
 	_, r := lit(t, "graph_work", strings.NewReplacer(`"num_hidden_layers":2`, `"num_hidden_layers":6`, "128000", "64000").Replace(stacksModel))
 	told := map[string]int{}
+	if n := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-light-order" }); n < 0 {
+		t.Error("no finding about the steps that are not told")
+	} else if f := &r.Findings[n]; f.Severity != "info" || f.Title.Get("rank") != "TP01" {
+		t.Errorf("%+v", f)
+	}
 	for _, s := range r.Light.Steps {
 		if s.Kind == "decode" {
 			told[s.Rank] = s.Told

@@ -17,6 +17,7 @@ type Load struct {
 	Waiting  *float64 `json:"num_waiting_reqs"`
 	Usage    *float64 `json:"token_usage"`       // used fraction of the KV cache
 	Context  *float64 `json:"num_active_tokens"` // tokens of the running sequences
+	Used     *float64 `json:"num_used_tokens"`   // tokens in the KV cache
 	Rate     *float64 `json:"gen_throughput"`    // generated tokens/s
 
 	At          json.RawMessage `json:"timestamp"` // s since the epoch, on the server's clock

@@ -9,6 +9,7 @@ const (
 	Queued    Figure = "queued"    // waiting requests
 	Context   Figure = "context"   // tokens of the running sequences
 	Usage     Figure = "usage"     // share of the KV cache in use, 0 to 1
+	Used      Figure = "used"      // tokens in the KV cache
 	Rate      Figure = "rate"      // generated tokens/s, as computed by the server
 	Generated Figure = "generated" // total tokens generated
 	Computed  Figure = "computed"  // total prompt tokens computed
@@ -49,12 +50,21 @@ type Metric struct {
 	Less      bool // subtracted instead of added
 }
 
+// Cache is a metric whose labels describe the KV cache.
+type Cache struct {
+	Name   string // without prefix; "": there is none
+	Blocks string // label: number of blocks
+	Size   string // label: tokens of a block
+	DType  string // label: number format, or "auto"
+}
+
 // sglang holds SGLang's metrics from 0.5.11 on. Stepscope's server has the same names.
 var sglang = []Metric{
 	{Name: "num_running_reqs", Figure: Running},
 	{Name: "num_queue_reqs", Figure: Queued},
 	{Name: "token_usage", Figure: Usage},
 	{Name: "decode_sum_seq_lens", Figure: Context},
+	{Name: "num_used_tokens", Figure: Used},
 	{Name: "gen_throughput", Figure: Rate},
 	{Name: "realtime_tokens_total", Figure: Generated, Only: [2]string{"mode", "decode"}},
 	{Name: "realtime_tokens_total", Figure: Computed, Only: [2]string{"mode", "prefill_compute"}},

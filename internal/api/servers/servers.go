@@ -31,12 +31,16 @@ type Row struct {
 	Prefix  string              // prefix of the names of its metrics, up to the colon; "": it has none
 	Metrics []Metric            // figures of its live state in /metrics
 	Latency map[string][]string // histograms of request latencies by [TTFT], [ITL] and [E2E], without prefix, the preferred name first
+	Cache   Cache
 	Profile Profile
 	Probe   Probe
 	Flush   []string // routes that empty the prefix cache, the first for all
 	Line    func(text string) (Line, bool)
 	Advice  Advice
 
+	// Stale is the number of steps since which gauges may not have changed; 0: gauges are current. A server can report
+	// another number as decode_log_interval.
+	Stale    int
 	Forwards bool // /server_info has the count of forward steps
 	Quick    bool // that route costs the schedulers nothing
 }

@@ -11,6 +11,7 @@ var Table = []Row{
 		Profile:  Profile{Ends: true, Merges: MergesUnprefixed, Silent: true, Stalls: true, Stages: true, Step: time.Millisecond},
 		Probe:    generate,
 		Flush:    []string{"/flush_cache", "/hicache/storage-backend/clear"},
+		Stale:    40,
 		Forwards: true,
 		Advice: Advice{
 			Metrics: metricsFlag,
@@ -29,6 +30,7 @@ var Table = []Row{
 	},
 	{
 		Kind: VLLM, Prefix: "vllm", Metrics: vllm, Latency: vllmLatency, Line: vllmLine,
+		Cache:   Cache{Name: "cache_config_info", Blocks: "num_gpu_blocks", Size: "block_size", DType: "cache_dtype"},
 		Profile: Profile{OwnDir: true, Step: time.Millisecond},
 		Probe:   Probe{Route: "/v1/completions", Prompt: "prompt", Model: true, Body: map[string]any{"max_tokens": 8, "temperature": 0}},
 		Flush:   []string{"/reset_prefix_cache"},

@@ -15,7 +15,7 @@ import (
 var (
 	ranked = map[servers.Figure]func(*Rank) *float64{
 		servers.Running: func(r *Rank) *float64 { return &r.Running }, servers.Queued: func(r *Rank) *float64 { return &r.Queued },
-		servers.Context: func(r *Rank) *float64 { return &r.Context }, servers.Usage: func(r *Rank) *float64 { return &r.Usage },
+		servers.Context: func(r *Rank) *float64 { return &r.Context }, servers.Used: func(r *Rank) *float64 { return &r.Used }, servers.Usage: func(r *Rank) *float64 { return &r.Usage },
 		servers.Rate: func(r *Rank) *float64 { return &r.Rate }, servers.Generated: func(r *Rank) *float64 { return &r.Generated },
 		servers.Computed: func(r *Rank) *float64 { return &r.Computed }, servers.Passes: func(r *Rank) *float64 { return &r.Passes },
 		servers.Busy: func(r *Rank) *float64 { return &r.Busy }, servers.Device: func(r *Rank) *float64 { return &r.Device },
@@ -36,6 +36,7 @@ var (
 // index is the table of servers by the names of metrics.
 type index struct {
 	kind      servers.Kind
+	cache     servers.Cache
 	metrics   map[string][]servers.Metric
 	latencies map[string]preferred
 }
@@ -53,7 +54,7 @@ var byPrefix = func() map[string]*index {
 		if row.Prefix == "" || out[row.Prefix] != nil {
 			continue
 		}
-		at := &index{kind: row.Kind, metrics: map[string][]servers.Metric{}, latencies: map[string]preferred{}}
+		at := &index{kind: row.Kind, cache: row.Cache, metrics: map[string][]servers.Metric{}, latencies: map[string]preferred{}}
 		for _, m := range row.Metrics {
 			at.metrics[m.Name] = append(at.metrics[m.Name], m)
 		}
@@ -108,6 +109,11 @@ func gather(metrics iter.Seq[client.Metric]) (s *Sample, ok bool) {
 		of := byPrefix[prefix]
 		if of == nil {
 			continue
+		}
+		if name == of.cache.Name {
+			s.Blocks.Count, _ = servers.Number(m.Label(of.cache.Blocks))
+			s.Blocks.Size, _ = servers.Number(m.Label(of.cache.Size))
+			s.Blocks.DType = m.Label(of.cache.DType)
 		}
 		for _, one := range of.metrics[name] {
 			v := m.Value

@@ -181,6 +181,7 @@ func (s *Sample) join(list []client.Load) {
 		r.Queued = or(waiting, r.Queued)
 		r.Running = or(value(l.Running), value(l.Total)-waiting, value(l.Requests)-waiting, r.Running)
 		r.Usage, r.Context, r.Rate = or(value(l.Usage), r.Usage), or(value(l.Context), r.Context), or(value(l.Rate), r.Rate)
+		r.Used = or(value(l.Used), r.Used)
 	}
 }
 

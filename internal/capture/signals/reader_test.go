@@ -39,25 +39,25 @@ func TestParse(t *testing.T) {
 			sglang:scheduler_stage_seconds_total{tp_rank="0",dp_rank="1",category="run_batch",forward_overlap="none"} 2.5
 			sglang:scheduler_stage_seconds_total{tp_rank="0",dp_rank="1",category="idle",forward_overlap="none"} 100.0
 			sglang:fwd_occupancy{tp_rank="0",dp_rank="1"} NaN`,
-			"DP0 3 - - - - - - - - -; DP1 5 2 - - - 1200 80 304 2.5 -"},
+			"DP0 3 - - - - - - - - - -; DP1 5 2 - - - 1200 80 304 2.5 - -"},
 		{"all schedulers of a rank report, by priority", `
 			sglang:num_running_reqs{tp_rank="1",dp_rank="0",priority="1"} 3
 			sglang:num_running_reqs{tp_rank="0",dp_rank="0",priority="1"} 3
 			sglang:num_running_reqs{tp_rank="0",dp_rank="0",priority="2"} 4`,
-			"DP0 7 - - - - - - - - -"},
-		{"no data-parallel ranks", `sglang:num_running_reqs{model_name="m",tp_rank="0"} 3`, "DP0 3 - - - - - - - - -"},
-		{"a misleading name", `sglang:num_running_reqs{model_name="a\",dp_rank=\"7",dp_rank="2"} 3`, "DP2 3 - - - - - - - - -"},
+			"DP0 7 - - - - - - - - - -"},
+		{"no data-parallel ranks", `sglang:num_running_reqs{model_name="m",tp_rank="0"} 3`, "DP0 3 - - - - - - - - - -"},
+		{"a misleading name", `sglang:num_running_reqs{model_name="a\",dp_rank=\"7",dp_rank="2"} 3`, "DP2 3 - - - - - - - - - -"},
 		{"vLLM with two engines", `
 			vllm:num_requests_running{engine="0",model_name="m"} 3.0
 			vllm:num_requests_running{engine="1",model_name="m"} 8.0
 			vllm:kv_cache_usage_perc{engine="1",model_name="m"} 0.25
 			vllm:generation_tokens_total{engine="1",model_name="m"} 77.0
 			vllm:iteration_tokens_total_count{engine="1",model_name="m"} 12.0`,
-			"DP0 3 - - - - - - - - -; DP1 8 - - 0.25 - 77 - 12 - -"},
+			"DP0 3 - - - - - - - - - -; DP1 8 - - 0.25 - 77 - 12 - - -"},
 		{"vLLM: cached prompt tokens are not computed", `
 			vllm:prompt_tokens_cached_total{engine="0",model_name="m"} 300.0
 			vllm:prompt_tokens_total{engine="0",model_name="m"} 420.0`,
-			"DP0 - - - - - - 120 - - -"},
+			"DP0 - - - - - - 120 - - - -"},
 		{"not an LLM server: metrics", "go_goroutines 12\nprocess_cpu_seconds_total 3", "nothing"},
 		{"empty", "", "nothing"},
 	} {

@@ -40,6 +40,7 @@ type Rank struct {
 	Queued  float64 // waiting requests
 	Context float64 // tokens of the running sequences
 	Usage   float64 // share of the KV cache in use, 0 to 1
+	Used    float64 // tokens in the KV cache
 	Rate    float64 // tokens/s, as computed by the server
 
 	Generated float64 // total tokens generated
@@ -59,7 +60,7 @@ func fresh(dp int) Rank {
 }
 
 func (r *Rank) values() []*float64 {
-	return []*float64{&r.Running, &r.Queued, &r.Context, &r.Usage, &r.Rate, &r.Generated, &r.Computed, &r.Passes, &r.Busy, &r.Device}
+	return []*float64{&r.Running, &r.Queued, &r.Context, &r.Usage, &r.Rate, &r.Generated, &r.Computed, &r.Passes, &r.Busy, &r.Device, &r.Used}
 }
 
 // totals returns the values that never decrease.
@@ -75,7 +76,8 @@ type Sample struct {
 	// Latencies of all requests, s.
 	TTFT, ITL, E2E Histogram
 
-	Kind   servers.Kind       // by the names of the metrics; "": no metrics
+	Kind   servers.Kind // by the names of the metrics; "": no metrics
+	Blocks Blocks
 	Values map[string]float64 // the metrics of the table of servers; key: name and labels
 
 	Generated float64 // total tokens generated
@@ -89,6 +91,12 @@ type Sample struct {
 	Drafted   float64 // total tokens in drafts
 	Accepted  float64 // total tokens of drafts that were accepted
 	Started   float64 // start of the server process, s since the epoch; 0: unknown
+}
+
+// Blocks is the KV cache of each rank, for servers that report its use by blocks.
+type Blocks struct {
+	Count, Size int    // blocks, and tokens of a block; 0: unknown
+	DType       string // number format, or "auto"; "": unknown
 }
 
 // blank returns a sample with all values Unknown.

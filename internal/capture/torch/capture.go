@@ -179,6 +179,7 @@ type member struct {
 	sizes     map[string]*seen // file sizes at closed; nil: unknown
 	src       collect.Source   // source of the server's files; nil: not determined yet
 	loads     []trace.Load     // samples of the server's queues; see the method sample
+	contexts  trace.Contexts   // see watchContexts
 	stretches []stretch        // stretches of decode steps before and after the window
 	rest      func()           // ends the tiny requests; nil: none are sent
 	notes     []string         // notes from the time before waiting for files

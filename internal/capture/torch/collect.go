@@ -54,6 +54,8 @@ type ServerResult struct {
 	// Reference holds decode step times that were measured without the profiler; nil: unknown.
 	Reference *trace.Reference `json:"reference,omitempty"`
 
+	contexts trace.Contexts
+
 	gpus bool // there are samples of GPUs
 	args bool // the server's arguments are kept
 	conf bool // the configuration of the model is kept
@@ -177,6 +179,7 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 	if r.conf = text != nil; r.conf {
 		m.write(dir, trace.ModelFile, &r, func(f io.Writer) error { _, err := f.Write(text); return err })
 	}
+	m.keepContexts(ctx, &r)
 	m.watchPace(ctx)
 	if ref := m.reference(); ref != nil {
 		r.Refer(ref)

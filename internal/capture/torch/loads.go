@@ -43,12 +43,18 @@ func (m *member) sample(ctx context.Context) {
 	}
 }
 
-// sampling runs sample in the background until stop is called.
+// sampling runs sample and watchContexts in the background until stop is called.
 func (m *member) sampling(ctx context.Context) (stop func()) {
+	whole := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { m.sample(ctx) })
-	return func() { cancel(); wg.Wait() }
+	wg.Go(func() { m.watchContexts(ctx) })
+	return func() {
+		cancel()
+		wg.Wait()
+		m.lookContexts(whole, m.reader())
+	}
 }
 
 // queuesOf sums up the replicas of a server; ok is false if none reports the queues of prefill or decode. l.At is a time

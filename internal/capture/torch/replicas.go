@@ -37,7 +37,7 @@ func (r *replicas) look(ctx context.Context, m *member) {
 	if r.reader == nil {
 		r.reader = m.reader()
 	}
-	by, ok := loadBy(ctx, r.reader)
+	by, ok := m.loadBy(ctx, r.reader)
 	if !ok {
 		return
 	}

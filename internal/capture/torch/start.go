@@ -127,6 +127,9 @@ func (m *member) start(ctx context.Context) error {
 	m.sayUnbounded()
 	m.doing(doingArm)
 	m.countFrom(ctx)
+	if m.w.StartStep == 0 { // else the window begins later
+		m.lookContexts(ctx, m.reader())
+	}
 	// From now on the server may be recording, even if the reply is lost.
 	m.record(true)
 	m.touch(time.Now())

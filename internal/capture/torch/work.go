@@ -37,7 +37,7 @@ func (m *member) pulse() *pulse {
 		p.ways = []*way{metrics}
 		return p
 	}
-	p.ways = []*way{{ask: func(ctx context.Context) (float64, bool, bool) { return requests(ctx, reader) }}}
+	p.ways = []*way{{ask: func(ctx context.Context) (float64, bool, bool) { return m.requests(ctx, reader) }}}
 	if !row.Quick {
 		p.ways = append(p.ways, metrics)
 	}
@@ -170,8 +170,8 @@ func (m *member) metrics(ctx context.Context) *signals.Sample {
 }
 
 // requests returns the number of requests on a server.
-func requests(ctx context.Context, reader *signals.Reader) (n float64, busy, ok bool) {
-	by, ok := loadBy(ctx, reader)
+func (m *member) requests(ctx context.Context, reader *signals.Reader) (n float64, busy, ok bool) {
+	by, ok := m.loadBy(ctx, reader)
 	for _, one := range by {
 		n += one
 	}
@@ -179,13 +179,14 @@ func requests(ctx context.Context, reader *signals.Reader) (n float64, busy, ok 
 }
 
 // loadBy returns the number of requests of each data-parallel replica.
-func loadBy(ctx context.Context, reader *signals.Reader) (by map[int]float64, ok bool) {
+func (m *member) loadBy(ctx context.Context, reader *signals.Reader) (by map[int]float64, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	list, err := reader.ReadLoads(ctx)
 	if err != nil {
 		return nil, false
 	}
+	m.used(list)
 	by = map[int]float64{}
 	for i, l := range list {
 		if l.DP != nil {

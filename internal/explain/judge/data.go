@@ -184,7 +184,7 @@ func dataFindings(c *capture) (out []result.Finding) {
 			add("low", "data-classes", fact.Of("data-classes", "share", row.Share))
 		}
 	}
-	return out
+	return append(out, lightFindings(&c.rep.Light)...)
 }
 
 // late returns the number of GPU ops of a rank that end after the synchronisation that waited for them.

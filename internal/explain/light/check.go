@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
+	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
 const (
@@ -27,12 +28,13 @@ func (c *comparer) check() fact.Fact {
 		switch {
 		case float64(s.differs) > kinds*float64(s.agrees+s.differs):
 			s.refused = fact.Of("light_grid", "kernels", s.differs, "of", s.agrees+s.differs)
-		case max(w.Weights, w.KV) > large && s.rate(leastBytes, 0.9) > overPeak*c.d.Memory: // other tensors may be in the L2 cache
-			s.refused = fact.Of("light_too_fast", "rate", s.rate(leastBytes, 0.9)/1e9, "peak", c.d.Memory/1e9)
+		case s.fromMemory() > overPeak*c.d.Memory:
+			s.refused = fact.Of("light_too_fast", "rate", s.fromMemory()/1e9, "peak", c.d.Memory/1e9)
 		case w.N > 0 && s.rate(flops, 0.5) > overClock*peak:
 			s.refused = fact.Of("light_too_fast_flops", "rate", s.rate(flops, 0.5), "peak", peak)
 		}
-		if s.refused.Key != "" && wrong.Key == "" {
+		// Attention may also be faster because requests share the keys of a prefix.
+		if s.refused.Key != "" && wrong.Key == "" && k.role != Attention {
 			wrong = fact.Of("light_wrong", "module", string(k.role), "why", s.refused)
 		}
 		if s.refused.Key == "" && s.mixed() {
@@ -48,6 +50,16 @@ func (c *comparer) check() fact.Fact {
 		}
 	}
 	return wrong
+}
+
+// fromMemory returns the 90th percentile of the rate at which calls with large weights or caches read and write, per
+// second; 0: there are none. Other tensors may be in the L2 cache.
+func (s *sum) fromMemory() float64 {
+	big := sum{calls: slices.DeleteFunc(slices.Clone(s.calls), func(x call) bool { return max(x.work.Weights, x.work.KV) <= large })}
+	if len(big.calls) == 0 {
+		return 0
+	}
+	return big.rate(leastBytes, 0.9)
 }
 
 // leastBytes returns the bytes that are read and written whatever experts the tokens choose.
@@ -73,6 +85,21 @@ func (s *sum) quantile(of func(x *call) float64, p float64) float64 {
 // rate returns a quantile of the rate at which the main kernels do their work, per second.
 func (s *sum) rate(of func(w *Work) float64, p float64) float64 {
 	return s.quantile(func(x *call) float64 { return of(&x.work) / float64(max(x.main, 1)) * 1e9 }, p)
+}
+
+// share sets the shares that a module with lower and upper bounds of its work reaches.
+func (s *sum) share(row *result.LightModule) {
+	of := func(of func(x *call) float64) float64 {
+		return s.quantile(func(x *call) float64 { return of(x) / float64(max(x.main, 1)) }, 0.5)
+	}
+	guessed := slices.ContainsFunc(s.calls, func(x call) bool { return x.guessed })
+	if !guessed {
+		row.OfPeak, row.OfAttainable = of(func(x *call) float64 { return x.floor }), of(func(x *call) float64 { return x.attain })
+	}
+	row.OfPeakMost, row.OfAttainableMost = of(func(x *call) float64 { return x.most }), of(func(x *call) float64 { return x.attainMost })
+	if guessed && row.OfPeakMost >= 1 { // no kernel reaches more anyway
+		row.OfPeakMost, row.OfAttainableMost = 0, 0
+	}
 }
 
 // median returns the median time of the main kernels, in ns.

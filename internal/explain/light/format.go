@@ -32,10 +32,18 @@ type quantity struct {
 	ZeroPoint *bool     `json:"zero_point"`
 	Block     []float64 `json:"weight_block_size"`
 	Algorithm string    `json:"quant_algo"`
+	// The format of the KV cache, in the notation of compressed-tensors and of ModelOpt.
+	CacheScheme    any    `json:"kv_cache_scheme"`
+	CacheAlgorithm string `json:"kv_cache_quant_algo"`
 	// Modules that are not quantised; the key depends on the method.
 	NotConvert []string `json:"modules_to_not_convert"`
 	Ignored    []string `json:"ignored_layers"`
 	Ignore     []string `json:"ignore"`
+}
+
+// cacheScaled reports whether the KV cache is to be quantised.
+func (q *quantity) cacheScaled() bool {
+	return q != nil && (q.CacheScheme != nil || q.CacheAlgorithm != "")
 }
 
 // excludesAttention reports whether the products of attention are not quantised. Modules that are never quantised here

@@ -17,7 +17,9 @@ type Options struct {
 	Model  *Model         // nil: unknown; then no floor is known
 	Device *Device        // nil: the device with the name in the trace
 	Flags  map[string]any // SGLang's server arguments; nil: unknown
-	Why    string         // why the configuration beside the traces cannot be used; "": it can, or there is none
+	// Contexts tells the contexts of the running requests around the window; nil: unknown.
+	Contexts *trace.Contexts
+	Why      string // why the configuration beside the traces cannot be used; "": it can, or there is none
 }
 
 // Or returns the options, with those of other in place of unknown ones.
@@ -30,6 +32,9 @@ func (o Options) Or(other Options) Options {
 	}
 	if o.Flags == nil {
 		o.Flags = other.Flags
+	}
+	if o.Contexts == nil {
+		o.Contexts = other.Contexts
 	}
 	o.Why = cmp.Or(o.Why, other.Why)
 	return o
@@ -161,7 +166,8 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (result.Light, []Change) {
 	m, d := opt.Model, *opt.Device
 	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure, Untried: strings.Join(m.untried(l), ", ")}
-	c := comparer{a: a, m: m, d: d, l: l, flags: opt.Flags, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
+	c := comparer{a: a, m: m, d: d, l: l, flags: opt.Flags, contexts: opt.Contexts, told: map[string]*told{}, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
+	c.cache, out.Cache = opt.cacheBytes()
 	for _, r := range a.Ranks {
 		c.card = cmp.Or(c.card, r.Source.Device)
 	}
@@ -172,6 +178,7 @@ func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (resu
 		c.tasks[i] = make([]task, len(r.Ops))
 		c.rank(i, r, steps)
 	}
+	out.Contexts = c.contextsFact()
 	out.Why = c.check()
 	c.rows(&out)
 	if out.Why.Key != "" {
@@ -211,6 +218,9 @@ type call struct {
 	floor   float64
 	padded  float64 // floor of the rows that the kernels computed
 	attain  float64
+	// most and attainMost are floor and attain with the upper bound of the keys; 0: there is none.
+	most, attainMost float64
+	guessed          bool // nothing is known of the keys but that each request has one
 }
 
 // sum collects the calls of a module.
@@ -235,6 +245,11 @@ type comparer struct {
 	order []sumKey
 	steps map[stepKey]*result.LightStep
 	kinds []stepKey
+	// contexts, cache (bytes of an element) and told (by source) are about the KV cache.
+	contexts *trace.Contexts
+	cache    int
+	pace     int64 // see paceOf, of the current rank
+	told     map[string]*told
 	// routed is the number of tokens that reach the experts in each step; nil: those of the rank.
 	routed []int
 	tasks  [][]task // by rank and op
@@ -255,6 +270,7 @@ func (c *comparer) rank(index int, r *match.Rank, steps []result.Step) {
 			of[s] = append(of[s], int32(i))
 		}
 	}
+	c.pace = paceOf(r)
 	bounds, ends := r.DeviceWindows()
 	known := make([]bool, len(r.Steps))
 	for i := range known {
@@ -332,6 +348,7 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 	}
 	rows := rowsOf(list, places)
 	b, ok := c.batch(r, i)
+	from, far := fromNames, int64(0)
 	if !ok && rows > 0 && r.Steps[i].Info.Kind == trace.Decode { // one token a request
 		b, ok = Batch{Tokens: rows, Requests: rows, Keys: -1, Pairs: -1}, true
 		if c.routed != nil {
@@ -339,11 +356,22 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 		}
 		row.Graph = true
 	}
+	if b.KVBytes = c.cache; b.Keys < 0 {
+		from = ""
+		if r.Steps[i].Info.Kind == trace.Decode && b.Tokens == b.Requests {
+			if from, far = c.sampled(&b, r.Source.Rank.DP, r.Wall(r.Steps[i].Start), c.pace, row.Graph); from == "" {
+				b.KeysMost = c.most(0, b.Requests)
+			}
+		}
+	}
 	if !ok {
 		row.Why = fact.Of("light_batch")
 		return
 	}
 	row.Told++
+	if r.Steps[i].Info.Kind == trace.Decode {
+		c.toldBy(from, &b, far)
+	}
 	row.Tokens += b.Tokens
 	rows = max(rows, b.Tokens)
 	row.Rows += rows
@@ -370,7 +398,11 @@ func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []
 		for k, w := range works {
 			row.Least += int64(c.d.Floor(&w))
 			if of := calls[Place{w.Role, n}]; len(of) > 0 {
-				x := call{work: w, floor: c.d.Floor(&w), padded: c.d.Floor(&executed[k]), attain: c.d.Attainable(&executed[k])}
+				x := call{work: w, floor: c.d.Floor(&w), padded: c.d.Floor(&executed[k]), attain: c.d.Attainable(&executed[k]), guessed: b.Keys < 0}
+				if w.KVMost > 0 {
+					most, done := w.most(), executed[k].most()
+					x.most, x.attainMost = c.d.Floor(&most), c.d.Attainable(&done)
+				}
 				c.module(index, key, list, of, ops, r, exposed, x, rows, b.Requests)
 			}
 		}
@@ -383,7 +415,7 @@ func (c *comparer) padded(b Batch, rows int) Batch {
 		b.Routed = max(b.Routed, rows*(c.l.TP/c.l.AttnTP))
 	}
 	if more := rows - b.Tokens; more > 0 {
-		b.Tokens, b.Requests = rows, min(b.Requests+more, rows)
+		b.Real, b.Tokens, b.Requests = b.Requests, rows, min(b.Requests+more, rows)
 	}
 	return b
 }
@@ -487,10 +519,11 @@ func (c *comparer) rows(out *result.Light) {
 		s := c.sums[k]
 		w := &s.calls[0].work
 		row := result.LightModule{Rank: k.rank, Kind: k.kind, Module: string(k.role), Kernel: most(s.kernels), Calls: len(s.calls),
-			Grid: s.agrees > 0 && s.refused.Key == "", AtLeast: w.Unknown, Why: s.refused, Median: int64(s.median()), At: s.at}
+			Grid: s.agrees > 0 && s.refused.Key == "", Why: s.refused, Median: int64(s.median()), At: s.at}
 		for i := range s.calls {
 			row.Bytes += s.calls[i].work.Bytes() / float64(len(s.calls))
 			row.FLOPs += s.calls[i].work.FLOPs / float64(len(s.calls))
+			row.AtLeast = row.AtLeast || s.calls[i].work.Unknown
 		}
 		row.Experts = w.High > 0
 		step := c.steps[k.stepKey]
@@ -510,6 +543,9 @@ func (c *comparer) rows(out *result.Light) {
 				w.Weights = x.work.High
 				row.High += int64(c.d.Floor(&w))
 			}
+			if x.most > 0 {
+				row.Low, row.High = row.Low+int64(x.floor), row.High+int64(x.most)
+			}
 			step.Floor, step.Padding = step.Floor+floor, step.Padding+padded-floor
 			step.Start, step.Slow = step.Start+attain-padded, step.Slow+x.exposed-attain
 			step.Unpriced -= x.exposed
@@ -518,6 +554,9 @@ func (c *comparer) rows(out *result.Light) {
 			row.OfPeak = s.quantile(func(x *call) float64 { return x.floor / float64(max(x.main, 1)) }, 0.5)
 			row.OfAttainable = s.quantile(func(x *call) float64 { return x.attain / float64(max(x.main, 1)) }, 0.5)
 			row.Compute = !c.memoryBound(s)
+		}
+		if s.refused.Key == "" && w.Role == Attention {
+			s.share(&row)
 		}
 		out.Modules = append(out.Modules, row)
 	}

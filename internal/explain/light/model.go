@@ -46,6 +46,8 @@ type Model struct {
 	Balanced  bool   // the router has a bias that balances experts
 	// A stage of a pipeline lacks the embedding unless it is the first, and the head unless it is the last.
 	Later, Earlier bool
+	// CacheScaled is set if the weights come with scales for a quantised KV cache.
+	CacheScaled bool
 }
 
 // config is the part of config.json that determines the sizes.
@@ -176,6 +178,7 @@ func ReadModel(text []byte) (*Model, error) {
 	if m.Weight, err = formatOf(cmp.Or(c.DType, c.DTypeNew), c.Quantization); err != nil {
 		return nil, err
 	}
+	m.CacheScaled = c.Quantization.cacheScaled()
 	m.Attention = m.Weight
 	if plainAttention, err := c.Quantization.excludesAttention(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package light
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -36,7 +37,12 @@ type Batch struct {
 	// Keys is the number of keys, summed over requests, that the last query of each sees. Pairs is the number of pairs of
 	// a query and a key that it sees. They are -1 if they are not known.
 	Keys, Pairs int64
-	KVBytes     int // of an element of the KV cache; 0: not known, at least 1
+	// KeysMost is set if Keys is only a lower bound: an upper bound of the keys; 0: not known. If Pairs is a lower bound too,
+	// each request has one new token.
+	KeysMost    int64
+	Least, Most int64 // keys of the request that has fewest, and most; 0: not known
+	Real        int   // requests without those that pad a graph; 0: all
+	KVBytes     int   // of an element of the KV cache; 0: not known, 1 or 2
 	Prefill     bool
 }
 
@@ -87,8 +93,16 @@ type Work struct {
 	PerHead bool // the product is computed for each head
 	// Low and High bound Weights if they depend on the routing of tokens to experts; 0: they do not.
 	Low, High float64
-	// Unknown is set if the keys are not known: KV and FLOPs are then lower bounds.
-	Unknown bool
+	// Unknown is set if the keys are not known: KV and FLOPs are then lower bounds. KVMost and FLOPsMost are their upper
+	// bounds; 0: not known.
+	Unknown           bool
+	KVMost, FLOPsMost float64
+}
+
+// most returns the work at the upper bounds of KV and FLOPs.
+func (w Work) most() Work {
+	w.KV, w.FLOPs = w.KVMost, w.FLOPsMost
+	return w
 }
 
 // Bytes returns all bytes.
@@ -147,19 +161,61 @@ func (m *Model) Layer(i int, l Layout, b Batch) []Work {
 	return append(out, product(GateUp, t, 2*inter, h, m.Weight, false), Work{Role: Act, Acts: 3 * rows(inter)}, product(Down, t, h, inter, m.Weight, false))
 }
 
-// attention returns the work of the attention of a layer, for q heads and kv key heads of this rank. With a window, the keys
-// of several requests are not known, because those of each are not.
+// sameKeys is the largest ratio of the bounds of keys that count as known.
+const sameKeys = 1.02
+
+// attention returns the work of the attention of a layer, for q heads and kv key heads of this rank.
 func (m *Model) attention(i, q, kv int, b Batch) Work {
-	w := Work{Role: Attention, Acts: 2 * float64(b.Tokens) * float64(q*m.HeadDim) * actBytes, Unknown: b.Keys < 0 || b.KVBytes == 0}
-	keys, pairs := float64(max(b.Keys, int64(b.Requests))), float64(max(b.Pairs, int64(b.Tokens)))
-	if n := float64(m.Windows[i]); n > 0 && b.Requests == 1 {
-		keys, pairs = min(keys, n+float64(b.Tokens)-1), min(pairs, float64(b.Tokens)*n)
-	} else if n > 0 {
-		w.Unknown = true
-		keys, pairs = max(float64(b.Requests), min(keys, n)), float64(b.Tokens)
+	w := Work{Role: Attention, Acts: 2 * float64(b.Tokens) * float64(q*m.HeadDim) * actBytes}
+	requests := int64(cmp.Or(b.Real, b.Requests))
+	tokens := int64(b.Tokens)
+	// New tokens see those before them in their request; this is least if all requests have as many.
+	keys, pairs, most := max(b.Keys, tokens), max(b.Pairs, tokens*(tokens/max(requests, 1)+1)/2), b.KeysMost
+	if most == 0 && b.Keys >= 0 {
+		most = keys
 	}
-	w.KV, w.FLOPs = 2*keys*float64(kv*m.HeadDim)*float64(max(b.KVBytes, 1)), 4*float64(q*m.HeadDim)*pairs
+	pairsMost := pairs + most - keys
+	if n := int64(m.Windows[i]); n > 0 && requests == 1 {
+		see := func(keys int64) int64 { return min(keys, n+tokens-1) }
+		keys, pairs, pairsMost, most = see(keys), pairsOf(n, tokens, keys), pairsOf(n, tokens, most), see(most)
+	} else if n > 0 && b.Tokens == b.Requests {
+		keys, most = inWindow(n, requests, keys, most, &b)
+		pairs, pairsMost = max(keys, tokens), most
+	} else if n > 0 { // those of each request are not known
+		keys, pairs, most = max(requests, min(keys, n)), tokens, 0
+	}
+	w.Unknown = b.KVBytes == 0 || float64(most) > sameKeys*float64(keys) || most == 0
+	key, pair := 2*float64(kv*m.HeadDim), 4*float64(q*m.HeadDim)
+	w.KV, w.FLOPs = float64(keys)*key*float64(max(b.KVBytes, 1)), float64(pairs)*pair
+	if most > 0 {
+		w.KVMost, w.FLOPsMost = float64(most)*key*float64(cmp.Or(b.KVBytes, actBytes)), float64(pairsMost)*pair
+	}
 	return w
+}
+
+// pairsOf returns the pairs of a query and a key in a window of n keys, for the last tokens of a request with that many
+// keys.
+func pairsOf(n, tokens, keys int64) int64 {
+	before := max(keys-tokens, 0)
+	short := min(max(n-before, 0), tokens) // queries that see all keys before them
+	return short*before + short*(short+1)/2 + (tokens-short)*n
+}
+
+// inWindow bounds the keys that the requests of a decode step see in a layer with a window of n keys. keys and most bound
+// the keys of all layers without one. If nothing is known of each request, one request may have all keys but one of each
+// other request.
+func inWindow(n, requests, keys, most int64, b *Batch) (low, high int64) {
+	low, high = min(keys-requests+1, n)+requests-1, requests*n
+	if most > 0 {
+		high = min(high, most)
+	}
+	if b.Least > 0 {
+		low, high = max(low, requests*min(b.Least, n)), min(high, requests*min(b.Most, n))
+	}
+	if b.Most > 0 && b.Most <= n {
+		low = keys
+	}
+	return low, max(low, high)
 }
 
 // moe returns the work of a layer of experts. If tokens choose experts at random, E·(1 − (1 − k/E)^T) of E experts are

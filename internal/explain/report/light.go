@@ -169,7 +169,7 @@ func floorText(m *result.LightModule, n int64) string {
 	if m.AtLeast {
 		text = "≥ " + text
 	}
-	if m.Experts {
+	if m.Experts || m.High/n > m.Floor/n {
 		text += " (" + metric.Duration(m.Low/n) + " … " + metric.Duration(m.High/n) + ")"
 	}
 	return text
@@ -187,6 +187,11 @@ func lightModulesTable(r *result.Report, limit int) *table {
 			{name: "why not", flex: true, wrap: true, drop: 7, help: "the reason if the module cannot be told"},
 		},
 	}
+	for _, says := range []string{Words(r.Light.Contexts), Words(r.Light.Cache)} {
+		if says != "" {
+			t.lead += " " + capital(says) + "."
+		}
+	}
 	steps := toldSteps(&r.Light)
 	for i := range rows {
 		m := &rows[i]
@@ -202,11 +207,23 @@ func lightModulesTable(r *result.Report, limit int) *table {
 		floor.text = floorText(m, n)
 		t.rows = append(t.rows, []cell{
 			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(told && !m.AtLeast, durCell(max(m.Time-m.Floor, 0)/n)),
-			cellIf(m.OfPeak > 0, shareCell(m.OfPeak)), cellIf(m.OfAttainable > 0, shareCell(m.OfAttainable)),
+			boundsCell(m.OfPeak, m.OfPeakMost), boundsCell(m.OfAttainable, m.OfAttainableMost),
 			cellIf(m.OfPeak > 0 && m.Median > 0, rateCell(m.Bytes/float64(max(m.Median, 1))/1e3)), textCell(checked), nameCell(kernel.Short(m.Kernel), m.Kernel), why,
 		})
 	}
 	return t
+}
+
+// boundsCell shows a share, or its bounds; most is 0 if there is one share, and least if there is only an upper bound.
+func boundsCell(least, most float64) cell {
+	c := shareCell(least)
+	switch {
+	case least == 0 && most > 0:
+		c.text = "≤ " + share(most)
+	case most > 0 && share(most) != c.text:
+		c.text += " … " + share(most)
+	}
+	return cellIf(least > 0 || most > 0, c)
 }
 
 // lightChanges returns at most limit changes that are worth something and have a known way, as sentences.

@@ -84,7 +84,7 @@ var Kinds = []Kind{
 	{Name: Data, Class: Lack, Links: []Link{{Text: "notes", Table: "notes"}}, IDs: []string{
 		"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-times", "data-empty", "data-idle", "data-steps",
 		"data-rule", "data-launches", "data-graphs", "data-classes", "data-first", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost",
-		"data-captured", "data-slow", Unknown, "data-uncompared",
+		"data-captured", "data-slow", "data-light", Unknown, "data-uncompared",
 	}},
 }
 

@@ -20,6 +20,9 @@ type Light struct {
 	// Untried lists what the model or its layout has that was not tried on a recorded window, such as MLA.
 	Untried string    `json:"untried"`
 	Why     fact.Fact `json:"why"` // reason if nothing can be compared
+	// Contexts is the source of the lengths of contexts, and their sums. Cache is the number format of the KV cache.
+	Contexts fact.Fact `json:"contexts"`
+	Cache    fact.Fact `json:"kv_cache"`
 }
 
 // LightStep divides the device time of all steps of one kind on one rank into parts, from the floor to the whole. The
@@ -77,8 +80,13 @@ type LightModule struct {
 	OfPeak       float64 `json:"of_peak"`
 	OfAttainable float64 `json:"of_attainable"`
 	Compute      bool    `json:"compute_bound"`
+	// OfPeakMost and OfAttainableMost are upper bounds of these shares for attention, whose contexts are known within
+	// bounds; 0: none. OfPeak and OfAttainable are then lower bounds.
+	OfPeakMost       float64 `json:"of_peak_most"`
+	OfAttainableMost float64 `json:"of_attainable_most"`
 	// Experts is true if the floor depends on the choice of experts. Floor is then that of tokens that choose at random, Low
-	// and High those of the fewest and the most experts.
+	// and High those of the fewest and the most experts. For attention, Low and High are the floors of the shortest and the
+	// longest contexts; High is 0 if they are not known.
 	Experts bool  `json:"experts"`
 	Low     int64 `json:"low_ns"`
 	High    int64 `json:"high_ns"`

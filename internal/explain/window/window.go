@@ -170,6 +170,11 @@ func serverBeside(say *progress.Console, dir string) (o light.Options) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		o.Why = err.Error()
 	}
+	contexts, err := readJSON[trace.Contexts](dir, trace.ContextsFile)
+	if err != nil {
+		say.Warn("%v: the contexts of the requests are unknown", err)
+	}
+	o.Contexts = contexts
 	args, err := readJSON[map[string]any](dir, trace.ServerArgsFile)
 	switch {
 	case err != nil:

@@ -48,7 +48,7 @@ func decoding(records []bench.Record, windows []bench.Span) int {
 	return int(metric.MedianInPlace(all))
 }
 
-// refer writes the reference step times of a run next to the traces of the server that generated the tokens. It does so
+// refer writes the reference step times and the contexts of a run next to the traces of the server that generated the tokens. It does so
 // only if exactly one server generated tokens. If the window affects the whole of the run in which it was captured, a
 // later run provides the reference.
 func (c *Captured) refer(records []bench.Record, run *bench.Run) {
@@ -61,7 +61,11 @@ func (c *Captured) refer(records []bench.Record, run *bench.Run) {
 			decoders = append(decoders, r)
 		}
 	}
-	if len(decoders) == 1 && len(decoders[0].Traces) > 0 && decoders[0].Reference == nil {
+	if len(decoders) != 1 || len(decoders[0].Traces) == 0 {
+		return
+	}
+	decoders[0].AddContexts(contexts(records, run))
+	if decoders[0].Reference == nil {
 		if ref := Reference(records, run); ref != nil {
 			decoders[0].Refer(ref)
 		}
