@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -137,8 +137,8 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 		return nil, usagef("--fail-on %v", err)
 	}
 	opt := explain.CompareOptions{Limits: c.limits, Force: c.Force}
-	var err error
-	if opt.Light, err = c.light(); err != nil {
+	given, err := c.light()
+	if err != nil {
 		return nil, err
 	}
 	if c.Ranks != "" {
@@ -171,8 +171,8 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 			return nil, err
 		}
 	}
-	if m := a.Light.Model; opt.Light.Model == nil && m != nil && reflect.DeepEqual(m, b.Light.Model) {
-		opt.Light.Model = m
+	for i, beside := range []light.Options{a.Light, b.Light} {
+		opt.Sides[i].Light = given.Or(beside)
 	}
 	opt.IDA, opt.IDB = a.Set.ID, b.Set.ID
 	compared, err := explain.Compare(a.Traces, b.Traces, opt)

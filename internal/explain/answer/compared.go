@@ -18,8 +18,14 @@ const mostSteps = 2
 // compared returns the verdict of a comparison, with the data that are missing.
 func compared(c *result.Comparison) fact.Fact {
 	switch {
+	case c.Refused && len(c.Light) > 0:
+		return byRole(c)
 	case c.Refused:
-		return fact.Of("compared_refused", "why", c.Unlike[0])
+		role := fact.Fact{}
+		if c.LightWhy.Key != "" {
+			role = fact.Of("compared_not_roles", "why", c.LightWhy)
+		}
+		return fact.Of("compared_refused", "why", c.Unlike[0], "role", role)
 	case c.Judged == result.JudgedNone:
 		return fact.Of("compared_none", "why", lacking(c))
 	case c.Judged != result.JudgedAll:
