@@ -44,7 +44,7 @@ func stepByRole(c *result.Comparison, whole *result.LightDiff) fact.Fact {
 		how = "same"
 	}
 	larger, smaller := differences(c, whole)
-	return fact.Of("role_step."+how, "a_engine", engine(&c.A), "b_engine", engine(&c.B), "kind", whole.Kind, "rows", rowsOf(whole), "a", whole.A, "b", whole.B, "by", abs(whole.B-whole.A),
+	return fact.Of("role_step."+how, "a_engine", engine(&c.A, &c.B), "b_engine", engine(&c.B, &c.A), "kind", whole.Kind, "rows", rowsOf(whole), "a", whole.A, "b", whole.B, "a_steps", whole.StepsA, "b_steps", whole.StepsB, "by", abs(whole.B-whole.A),
 		"floor", floor, "larger", larger, "smaller", smaller)
 }
 
@@ -53,8 +53,12 @@ func differences(c *result.Comparison, whole *result.LightDiff) (larger, smaller
 	kernels, inKernels := carriers(c, whole, true)
 	gaps, inGaps := carriers(c, whole, false)
 	how := func(by int64) string { return map[bool]string{true: "more", false: "less"}[by > 0] }
-	larger = fact.Of("role_in_kernels."+how(inKernels), "by", abs(inKernels), "parts", kernels)
-	smaller = fact.Of("role_in_gaps."+how(inGaps), "by", abs(inGaps), "parts", gaps)
+	if len(kernels) > 0 {
+		larger = fact.Of("role_in_kernels."+how(inKernels), "by", abs(inKernels), "parts", kernels)
+	}
+	if len(gaps) > 0 {
+		smaller = fact.Of("role_in_gaps."+how(inGaps), "by", abs(inGaps), "parts", gaps)
+	}
 	if abs(inGaps) > abs(inKernels) {
 		larger, smaller = smaller, larger
 	}
@@ -85,8 +89,9 @@ func carriers(c *result.Comparison, whole *result.LightDiff, kernels bool) (said
 	return said, sum
 }
 
-func engine(s *result.Side) fact.Fact {
-	if s.Engine == "" {
+// engine names the server of a side, if the other side has another one.
+func engine(s, other *result.Side) fact.Fact {
+	if s.Engine == "" || s.Engine == other.Engine {
 		return fact.Fact{}
 	}
 	return fact.Of("role_engine", "engine", s.Engine)

@@ -264,7 +264,7 @@ func Compared(c *result.Comparison) {
 	c.Verdict = compared(c)
 	switch {
 	case c.Refused:
-	case len(c.Light) > 0:
+	case slices.ContainsFunc(c.Light, func(d result.LightDiff) bool { return d.A != d.B }):
 		c.Notes = append(c.Notes, fact.Of("role_note", "what", byRole(c)))
 	case c.LightWhy.Key != "":
 		c.Notes = append(c.Notes, fact.Of("role_apart", "why", c.LightWhy))

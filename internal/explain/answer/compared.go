@@ -20,12 +20,10 @@ func compared(c *result.Comparison) fact.Fact {
 	switch {
 	case c.Refused && len(c.Light) > 0:
 		return byRole(c)
+	case c.Refused && c.LightWhy.Key != "":
+		return fact.Of("compared_refused_roles", "role", c.LightWhy, "why", c.Unlike[0])
 	case c.Refused:
-		role := fact.Fact{}
-		if c.LightWhy.Key != "" {
-			role = fact.Of("compared_not_roles", "why", c.LightWhy)
-		}
-		return fact.Of("compared_refused", "why", c.Unlike[0], "role", role)
+		return fact.Of("compared_refused", "why", c.Unlike[0])
 	case c.Judged == result.JudgedNone:
 		return fact.Of("compared_none", "why", lacking(c))
 	case c.Judged != result.JudgedAll:

@@ -91,7 +91,7 @@ func diffKind(a, b *Side, kind string) (out []result.LightDiff, why fact.Fact, n
 		case len(out) > 0 && min(x.steps, y.steps) < leastSteps:
 			return out, fact.Fact{}, notes
 		case x.steps == 0 || y.steps == 0:
-			return nil, fact.Of("light_rows", "kind", kind, "one", add(ga).mean(), "other", add(gb).mean()), nil
+			return nil, fact.Of("light_rows", "kind", kind, "one", rowsIn(ga), "other", rowsIn(gb)), nil
 		case min(x.steps, y.steps) < leastSteps:
 			return nil, fact.Of("light_few", "kind", kind, "one", x.steps, "other", y.steps, "least", leastSteps), nil
 		case x.eager() != y.eager():
@@ -185,7 +185,17 @@ func (t *total) mean() float64 { return float64(t.rows) / float64(max(t.n, 1)) }
 // eager reports whether most kernels are launched one by one, not in graphs.
 func (t *total) eager() bool { return float64(t.graphs) < inGraphs*float64(t.kernels) }
 
-// refused returns the modules that cannot be told in some group.
+// rowsIn returns the least and the largest number of rows of groups, once if they are the same.
+func rowsIn(groups []*group) fact.Fact {
+	by := func(x, y *group) int { return cmp.Compare(x.rows, y.rows) }
+	low, high := slices.MinFunc(groups, by).rows, slices.MaxFunc(groups, by).rows
+	if low == high {
+		return fact.Of("light_rows_one", "rows", low)
+	}
+	return fact.Of("light_rows_range", "low", low, "high", high)
+}
+
+// refused adds the modules that cannot be told in some group.
 func (t *total) refused(out map[string]bool) {
 	for _, g := range t.groups {
 		for _, m := range g.modules {

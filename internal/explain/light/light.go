@@ -269,6 +269,7 @@ type task struct {
 // assigned holds a step with the tasks of its kernels.
 type assigned struct {
 	key    stepKey
+	m      *Model
 	ops    []int32
 	list   []Kernel
 	places []Place // nil: they are not known
@@ -325,12 +326,12 @@ func (c *comparer) rank(index int, r *match.Rank, steps []result.Step) {
 
 // assign assigns a task to each of the given kernels of a step.
 func (c *comparer) assign(r *match.Rank, i int, ops []int32) *assigned {
-	x := &assigned{key: stepKey{rank: r.Label, kind: r.Steps[i].Info.Kind.String()}, ops: ops, list: make([]Kernel, len(ops))}
+	x := &assigned{key: stepKey{rank: r.Label, kind: r.Steps[i].Info.Kind.String()}, m: c.m, ops: ops, list: make([]Kernel, len(ops))}
 	for k, at := range ops {
 		o := &r.Ops[at]
 		x.list[k] = Kernel{Name: c.a.Names.List[o.Name], Grid: c.a.Names.Keys[o.Key].Grid, Class: o.Class}
 	}
-	if x.places, x.why = c.m.Places(x.list); x.places != nil {
+	if x.places, x.why = x.m.Places(x.list); x.places != nil {
 		x.rows = rowsOf(x.list, x.places)
 		x.batch, x.known = c.batch(r, i)
 		if !x.known && x.rows > 0 && r.Steps[i].Info.Kind == trace.Decode { // one token a request
@@ -427,18 +428,18 @@ func (c *comparer) step(index int, r *match.Rank, x *assigned, exposed []int64, 
 	for i, p := range x.places {
 		if x.list[i].Class == kernel.Comm {
 			o := &r.Ops[x.ops[i]]
-			transfer += min(int64(c.d.transfer(c.m.bus(p, c.l, b))), o.End-o.Start)
+			transfer += min(int64(c.d.transfer(x.m.bus(p, c.l, b))), o.End-o.Start)
 		}
 	}
 	row.TransferLeast += transfer
 	row.TransferFloor += min(transfer, t.Transfer())
 	padded := c.padded(b, x.rows)
-	for n := -1; n <= c.m.Layers; n++ {
-		works, executed := c.m.part(n, c.l, b), c.m.part(n, c.l, padded)
+	for n := -1; n <= x.m.Layers; n++ {
+		works, executed := x.m.part(n, c.l, b), x.m.part(n, c.l, padded)
 		for k, w := range works {
 			row.Least += int64(c.d.Floor(&w))
 			if c.beside != nil {
-				p := c.beside[x.key].part(c.partOf(Place{w.Role, n}, Unknown, kernel.Other))
+				p := c.beside[x.key].part(x.m.partOf(Place{w.Role, n}, Unknown, kernel.Other))
 				p.floor, p.experts = p.floor+int64(c.d.Floor(&w)), p.experts || w.High > 0
 			}
 			if of := calls[Place{w.Role, n}]; len(of) > 0 {

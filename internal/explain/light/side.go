@@ -95,7 +95,7 @@ func SideOf(name string, a *match.Aligned, steps []result.Step, opt Options, onl
 	switch s.why = whole.Why; {
 	case s.why.Key != "":
 		return s
-	case borrowed && !slices.ContainsFunc(whole.Modules, func(m result.LightModule) bool { return m.Grid }):
+	case borrowed && len(whole.Modules) > 0 && !slices.ContainsFunc(whole.Modules, func(m result.LightModule) bool { return m.Grid }):
 		s.why = fact.Of("light_borrowed")
 		return s
 	}
@@ -152,7 +152,7 @@ func (c *comparer) keep(r *match.Rank, x *assigned, exposed []int64) {
 		if heavy(x.list[i]) && p.Role != Unknown {
 			last = p.Role
 		}
-		t := b.part(c.partOf(p, last, o.Class))
+		t := b.part(x.m.partOf(p, last, o.Class))
 		t.ns += exposed[x.ops[i]]
 		t.names[x.list[i].Name] += o.End - o.Start
 		if site := r.SiteOf(int(x.ops[i])); site >= 0 {
@@ -163,7 +163,7 @@ func (c *comparer) keep(r *match.Rank, x *assigned, exposed []int64) {
 }
 
 // partOf returns the part of a step to which a kernel after the heavy kernel last belongs.
-func (c *comparer) partOf(p Place, last Role, class kernel.Class) string {
+func (m *Model) partOf(p Place, last Role, class kernel.Class) string {
 	switch {
 	case class == kernel.Comm:
 		return transfer
@@ -173,7 +173,7 @@ func (c *comparer) partOf(p Place, last Role, class kernel.Class) string {
 		return string(p.Role)
 	case p.Layer < 0:
 		return before
-	case p.Layer == c.m.Layers:
+	case p.Layer == m.Layers:
 		return after
 	}
 	return otherKernels

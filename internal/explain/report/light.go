@@ -303,12 +303,18 @@ func compareLight(c *result.Comparison) *table {
 		t.cols = t.cols[:len(t.cols)-2]
 		t.lead = strings.Replace(t.lead, " Source: the Python frame that launches the kernels.", " The windows do not tell the source of the kernels (--source-from).", 1)
 	}
+	sizes := map[string]bool{}
+	for i := range c.Light {
+		sizes[stepsByRole(&c.Light[i])] = true
+	}
+	several := len(sizes) > 1
+	for size := range sizes {
+		if !several {
+			t.cols, t.lead = t.cols[1:], capital(size)+". "+t.lead
+		}
+	}
 	for i := range c.Light {
 		d := &c.Light[i]
-		rows := formats["rows"](d.RowsA)
-		if d.RowsA != d.RowsB {
-			rows += ", " + formats["rows"](d.RowsB)
-		}
 		floor := cellIf(d.Floor > 0, durCell(d.Floor))
 		if d.Floor > 0 && d.FloorB > 0 && metric.Duration(d.Floor) != metric.Duration(d.FloorB) {
 			floor.text += ", " + metric.Duration(d.FloorB)
@@ -317,13 +323,25 @@ func compareLight(c *result.Comparison) *table {
 		if n := int64(d.Layers); n > 0 {
 			layer = textCell(metric.Duration(d.A/n) + ", " + metric.Duration(d.B/n))
 		}
-		row := []cell{textCell(d.Kind + " " + rows), textCell(d.Part), durCell(d.A), durCell(d.B), textCell(signed(durCell, float64(d.B-d.A))), floor, layer, kernelsCell(d.KernelsA), kernelsCell(d.KernelsB)}
+		row := []cell{textCell(stepsByRole(d)), textCell(d.Part), durCell(d.A), durCell(d.B), textCell(signed(durCell, float64(d.B-d.A))), floor, layer, kernelsCell(d.KernelsA), kernelsCell(d.KernelsB)}
 		if told {
 			row = append(row, framesCell(d.SourcesA, d.KernelA), framesCell(d.SourcesB, d.KernelB))
+		}
+		if !several {
+			row = row[1:]
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t
+}
+
+// stepsByRole names steps by their kind and rows.
+func stepsByRole(d *result.LightDiff) string {
+	rows := formats["rows"](d.RowsA)
+	if d.RowsA != d.RowsB {
+		rows += " and " + formats["rows"](d.RowsB)
+	}
+	return d.Kind + ", " + rows + " rows"
 }
 
 // kernelsCell lists kernels by their short names.
