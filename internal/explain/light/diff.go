@@ -14,6 +14,7 @@ import (
 const (
 	leastSteps    = 3   // steps of each side
 	alikeContexts = 0.2 // largest relative difference between the lengths of contexts
+	mostUntold    = 0.1 // share of the steps without known modules; the others may not be typical
 	inGraphs      = 0.5 // share of the kernels in graphs from which steps count as graphs
 )
 
@@ -72,17 +73,13 @@ func Diff(a, b *Side) (out []result.LightDiff, why, notes []fact.Fact) {
 func diffKind(a, b *Side, kind string) (out []result.LightDiff, why fact.Fact, notes []fact.Fact) {
 	ga, whyA := a.of(kind)
 	gb, whyB := b.of(kind)
-	for _, side := range []struct {
-		*Side
-		groups []*group
-		why    fact.Fact
-	}{{a, ga, whyA}, {b, gb, whyB}} {
-		if len(side.groups) == 0 {
-			if whyA.Key == "" && len(ga) == 0 || whyB.Key == "" && len(gb) == 0 {
-				return nil, fact.Fact{}, nil
-			}
-			return nil, fact.Of("light_untold", "kind", kind, "side", side.Name, "why", side.why), nil
-		}
+	switch {
+	case len(ga) == 0 && whyA.Key == "", len(gb) == 0 && whyB.Key == "":
+		return nil, fact.Fact{}, nil
+	case whyA.Key != "":
+		return nil, fact.Of("light_untold", "kind", kind, "side", a.Name, "why", whyA), nil
+	case whyB.Key != "":
+		return nil, fact.Of("light_untold", "kind", kind, "side", b.Name, "why", whyB), nil
 	}
 	for {
 		la, lb := alike(ga, gb, alikeRows[kind])
@@ -120,14 +117,23 @@ func diffKind(a, b *Side, kind string) (out []result.LightDiff, why fact.Fact, n
 	}
 }
 
-// of returns the groups of a kind of steps with known modules, and the reason why others have none.
+// of returns the groups of a kind of steps with known modules, and a reason if too many other steps have none.
 func (s *Side) of(kind string) (out []*group, why fact.Fact) {
+	steps, untold := 0, 0
 	for i := range s.groups {
-		if g := &s.groups[i]; g.kind == kind && g.rows > 0 {
+		g := &s.groups[i]
+		switch {
+		case g.kind != kind:
+			continue
+		case g.rows > 0:
 			out = append(out, g)
-		} else if g.kind == kind {
-			why = g.Why
+		default:
+			why, untold = g.Why, untold+g.Steps
 		}
+		steps += g.Steps
+	}
+	if float64(untold) <= mostUntold*float64(steps) {
+		why = fact.Fact{}
 	}
 	return out, why
 }

@@ -182,7 +182,7 @@ var wordings = map[string]string{
 	"light_models":         "the models differ ({one}; {other})",
 	"light_sides_devices":  "the devices differ ({one}; {other})",
 	"light_stacks":         "only {side} was recorded with Python stacks, which slow its hosts: record both with them, or neither",
-	"light_untold":         "{kind} steps of {side}: {why}",
+	"light_untold":         "the kernels of some {kind} steps of {side} cannot be assigned to modules: {why}",
 	"light_few":            "fewer than {least} {kind} steps have like rows ({one} in A, {other} in B)",
 	"light_graphs":         "in {kind} steps, {graphs} replays CUDA graphs and {eager} launches each kernel",
 	"light_contexts":       "{kind} steps have contexts of different lengths ({one:whole} and {other:whole} tokens a step)",
