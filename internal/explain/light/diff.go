@@ -33,13 +33,10 @@ func Diff(a, b *Side) (out []result.LightDiff, why, notes []fact.Fact) {
 	if a.model != nil && b.model != nil && !reflect.DeepEqual(a.model, b.model) {
 		why = append(why, fact.Of("light_models", "one", a.model.sizes(), "other", b.model.sizes()))
 	}
-	if len(why) > 0 {
-		return nil, why, nil
-	}
-	if a.device != b.device {
+	if a.device != b.device && a.device != "" && b.device != "" {
 		why = append(why, fact.Of("light_sides_devices", "one", a.device, "other", b.device))
 	}
-	if a.layout != b.layout {
+	if a.layout != b.layout && a.layout != "" && b.layout != "" {
 		why = append(why, fact.Of("light_layouts", "one", a.layout, "other", b.layout))
 	}
 	if a.stacks != b.stacks {
