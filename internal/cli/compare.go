@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/kernel"
+	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -16,7 +17,7 @@ import (
 
 // compareCmd is "compare".
 type compareCmd struct {
-	A         string   `arg:"" help:"The base: a directory of rank files, one file, a benchmark run (see runs list), or performance dumps."`
+	A         string   `arg:"" help:"The base: a directory of rank files, a file, a benchmark run, or performance dumps."`
 	B         string   `arg:"" optional:"" help:"The counterpart to compare with A; leave it out to compare two ranks or two windows of A."`
 	More      []string `arg:"" optional:"" name:"c" help:"More performance dumps to compare with A."`
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
@@ -25,7 +26,8 @@ type compareCmd struct {
 	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page; - writes only the page to stdout."`
-	Full      bool     `name:"full" help:"Print all causes in full and all tables after the answer."`
+	Full      bool     `name:"full" help:"Print all causes and all tables in full."`
+	Sources   []string `name:"source-from" placeholder:"DIR[,DIR]" help:"Windows of A and B with stacks, without graphs: the sources of kernels by role."`
 	rangeFlags
 	displayFlags
 	lightFlags
@@ -41,6 +43,7 @@ func (c *compareCmd) Help() string {
   stepscope compare before/ after/
   stepscope compare before/ after/ --fail-on 5%
   stepscope compare capture/ --ranks TP00,TP01
+  stepscope compare sglang/ vllm/ --model-config /models/Qwen3-8B
   stepscope compare profiles/ --profile-id 1763750000,1763760000
 
 Benchmark runs are given by id, the start of an id, "last", or directory:
@@ -49,7 +52,7 @@ traces, their captures are compared, too.
 
 The results of other benchmark clients are files: a line of SGLang's bench_serving,
 the JSON of vllm bench serve --save-result, or aiperf's export; a run may be the
-other side. Without the values of single requests no change is judged.
+other side. Without single requests no change is judged.
 
 --fail-on accepts, for runs, ttft, tpot, e2e, longest_gap (each .median or .p99),
 throughput, request_throughput, goodput and failed; for captures, step, compute,
@@ -109,6 +112,9 @@ func (c *compareCmd) check() (err error) {
 	if c.limits, err = gate.Parse(c.FailOn); err != nil {
 		return usagef("--fail-on %v", err)
 	}
+	if len(c.Sources) > 2 {
+		return usagef("--source-from: give one window, or one for A and one for B")
+	}
 	if c.HTML == "-" && (c.JSON || c.Markdown) {
 		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
 	}
@@ -123,7 +129,7 @@ func (c *compareCmd) noCaptures(these string) error {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {c.Rules != "", "--rules"}} {
+	}{{c.Ranks != "", "--ranks"}, {len(c.ProfileID) > 0, "--profile-id"}, {len(c.Sources) > 0, "--source-from"}, {c.Rules != "", "--rules"}} {
 		if f.on {
 			return usagef("%s is for captures, and these are %s", f.name, these)
 		}
@@ -137,8 +143,8 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 		return nil, usagef("--fail-on %v", err)
 	}
 	opt := explain.CompareOptions{Limits: c.limits, Force: c.Force}
-	var err error
-	if opt.Light, err = c.light(); err != nil {
+	given, err := c.light()
+	if err != nil {
 		return nil, err
 	}
 	if c.Ranks != "" {
@@ -171,8 +177,16 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 			return nil, err
 		}
 	}
-	if m := a.Light.Model; opt.Light.Model == nil && m != nil && reflect.DeepEqual(m, b.Light.Model) {
-		opt.Light.Model = m
+	for i, beside := range []light.Options{a.Light, b.Light} {
+		side := &opt.Sides[i]
+		side.Light = given.Or(beside)
+		if len(c.Sources) == 0 {
+			continue
+		}
+		side.SourcesFromName = "--source-from " + c.Sources[min(i, len(c.Sources)-1)]
+		if side.SourcesFrom, err = c.source(ctx, e, c.Sources[min(i, len(c.Sources)-1)], opt.Rules); err != nil {
+			return nil, err
+		}
 	}
 	opt.IDA, opt.IDB = a.Set.ID, b.Set.ID
 	compared, err := explain.Compare(a.Traces, b.Traces, opt)
@@ -180,6 +194,20 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 		e.Incomplete()
 	}
 	return compared, err
+}
+
+// source reads a window for --source-from.
+func (c *compareCmd) source(ctx context.Context, e *env, path string, rules *kernel.Rules) (*explain.Window, error) {
+	in, err := inputFlags{Paths: []string{path}}.input()
+	if err != nil {
+		return nil, err
+	}
+	in.Lean, in.Rules = true, rules
+	from, err := in.Open(ctx, e.Console, "source")
+	if err != nil {
+		return nil, fmt.Errorf("--source-from: %w", err)
+	}
+	return from.Prepare(rules), nil
 }
 
 // tables returns the options for tables on stdout.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain/answer"
+	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -23,8 +24,16 @@ type CompareOptions struct {
 	// OnlyA and OnlyB, if set, restrict A and B to the rank with that label.
 	OnlyA, OnlyB string
 	Rules        *kernel.Rules
-	Light        light.Options // of both captures
-	Force        bool          // compare even if traces cannot be one capture, or workloads differ
+	Sides        [2]SideOptions // of A and B
+	Force        bool           // compare even if traces cannot be one capture, or workloads differ
+}
+
+// SideOptions is what is known about one of the captures beside its traces.
+type SideOptions struct {
+	Light light.Options
+	// SourcesFrom is as in Options; nil: none.
+	SourcesFrom     *Window
+	SourcesFromName string
 }
 
 // LimitNames returns the names of the figures for which there may be limits.
@@ -33,14 +42,14 @@ func LimitNames() []string { return tables.LimitNames() }
 // Compare compares capture b with capture a, the base. It matches steps by kind, mode and batch size. Kernels are
 // matched by name and grid within such steps. The findings of both captures explain the changes.
 func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error) {
-	wa, ra, err := explained(a, opt.IDA, opt)
+	wa, ra, err := explained(a, opt.IDA, &opt.Sides[0], &opt)
 	if err != nil {
 		return nil, err
 	}
 	wb, rb := wa, ra
 	ranks := len(a) > 0 && len(b) > 0 && a[0] == b[0] // both are ranks of one capture
 	if !ranks {
-		if wb, rb, err = explained(b, opt.IDB, opt); err != nil {
+		if wb, rb, err = explained(b, opt.IDB, &opt.Sides[1], &opt); err != nil {
 			return nil, err
 		}
 	}
@@ -60,9 +69,7 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 			c.Doubts = append(c.Doubts, []string{opt.IDA, opt.IDB}[i]+": "+why)
 		}
 	}
-	if opt.Light.Model != nil {
-		c.Light, c.LightWhy = light.Diff(&ra.Light, &rb.Light)
-	}
+	byRole(c, [2]*Window{wa, wb}, [2]*result.Report{ra, rb}, &opt)
 	answer.Causes(c, ra, rb, opt.OnlyA, opt.OnlyB)
 	for i := range c.Causes {
 		tables.CauseKernels(ha, hb, &c.Causes[i])
@@ -72,10 +79,39 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 	return c, nil
 }
 
+// byRole compares the captures by the roles of their kernels, if the model of one of them is known.
+func byRole(c *result.Comparison, windows [2]*Window, reports [2]*result.Report, opt *CompareOptions) {
+	known := [2]light.Options{opt.Sides[0].Light, opt.Sides[1].Light}
+	var sides [2]*light.Side
+	for i, w := range windows {
+		own := known[i]
+		borrowed := own.Model == nil && own.Why == ""
+		if borrowed {
+			own.Model = known[1-i].Model
+		}
+		sides[i] = light.SideOf([]string{"A", "B"}[i], w.aligned, reports[i].Steps, own, []string{opt.OnlyA, opt.OnlyB}[i], borrowed)
+	}
+	c.A.Engine, c.B.Engine = sides[0].Engine, sides[1].Engine
+	if known[0].Model == nil && known[1].Model == nil && known[0].Why == "" && known[1].Why == "" {
+		if c.Refused && !c.OfRanks {
+			c.Notes = append(c.Notes, fact.Of("light_hint"))
+		}
+		return
+	}
+	rows, why, notes := light.Diff(sides[0], sides[1])
+	for i := range rows {
+		result.NoNil(&rows[i])
+	}
+	c.Light, c.Notes = rows, append(c.Notes, notes...)
+	if len(why) > 0 {
+		c.LightWhy = fact.Of("light_apart", "why", why)
+	}
+}
+
 // explained analyses one capture and returns its window and report.
-func explained(traces []*trace.Trace, id string, opt CompareOptions) (*Window, *result.Report, error) {
+func explained(traces []*trace.Trace, id string, side *SideOptions, opt *CompareOptions) (*Window, *result.Report, error) {
 	w := Prepare(traces, opt.Rules)
-	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force, Light: opt.Light})
+	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force, SourcesFrom: side.SourcesFrom, SourcesFromName: side.SourcesFromName})
 	if errors.Is(err, ErrNothing) || err == nil && w.aligned.HostOnly {
 		err = errNoGPU
 	}

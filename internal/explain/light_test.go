@@ -280,40 +280,6 @@ func TestLightParts(t *testing.T) {
 	}
 }
 
-// TestLightDiff compares windows of SGLang and vLLM with the same model and devices: the parts add up to the whole step, and
-// the products take about the same time in both.
-func TestLightDiff(t *testing.T) {
-	_, a := lit(t, "sglang17_sleep", denseModel)
-	_, b := lit(t, "vllm26_plain", denseModel)
-	diff, why := light.Diff(&a.Light, &b.Light)
-	if why.Key != "" {
-		t.Fatal(why)
-	}
-	var sumA, sumB, parts int64
-	for _, d := range diff {
-		if d.Part == "step" {
-			if max(sumA-d.A, d.A-sumA, sumB-d.B, d.B-sumB) > parts { // each part is rounded
-				t.Errorf("%s: the parts add up to %d and %d of %d and %d", d.Kind, sumA, sumB, d.A, d.B)
-			}
-			continue
-		}
-		sumA, sumB, parts = sumA+d.A, sumB+d.B, parts+1
-		switch light.Role(d.Part) {
-		case light.QKV, light.O, light.GateUp, light.Down:
-			if d.Floor == 0 || math.Abs(float64(d.B-d.A)) > 0.1*float64(d.A) {
-				t.Errorf("%+v", d)
-			}
-		}
-	}
-	if parts < 15 {
-		t.Errorf("%d parts", parts)
-	}
-	_, other := lit(t, "sglang_plain", denseModel)
-	if diff, why := light.Diff(&a.Light, &other.Light); len(diff) > 0 || why.Key != "light_devices" {
-		t.Errorf("another device: %d rows, %s", len(diff), why)
-	}
-}
-
 // TestLightChanges checks what to change in recorded windows. In sglang_moe, one rank adds up the experts by a slower
 // kernel configuration; in vllm26_hog, the device of a rank holds the steps up, so that fused kernels gain.
 func TestLightChanges(t *testing.T) {

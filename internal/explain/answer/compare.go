@@ -262,6 +262,13 @@ func Compared(c *result.Comparison) {
 		result.NoNil(&c.Causes[i])
 	}
 	c.Verdict = compared(c)
+	switch {
+	case c.Refused:
+	case slices.ContainsFunc(c.Light, func(d result.LightDiff) bool { return d.A != d.B }):
+		c.Notes = append(c.Notes, fact.Of("role_note", "what", byRole(c)))
+	case c.LightWhy.Key != "":
+		c.Notes = append(c.Notes, fact.Of("role_apart", "why", c.LightWhy))
+	}
 }
 
 // graver returns a sort key that orders causes by severity, with findings before other causes.

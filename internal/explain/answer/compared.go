@@ -18,6 +18,10 @@ const mostSteps = 2
 // compared returns the verdict of a comparison, with the data that are missing.
 func compared(c *result.Comparison) fact.Fact {
 	switch {
+	case c.Refused && len(c.Light) > 0:
+		return byRole(c)
+	case c.Refused && c.LightWhy.Key != "":
+		return fact.Of("compared_refused_roles", "role", c.LightWhy, "why", c.Unlike[0])
 	case c.Refused:
 		return fact.Of("compared_refused", "why", c.Unlike[0])
 	case c.Judged == result.JudgedNone:

@@ -189,7 +189,7 @@ func (c *comparer) elsewhere(s *kindSteps) (list []Change) {
 			x.kernel[r.Ops[main[k]].Key]++
 		}
 		for role, x := range own {
-			if row := c.steps[stepKey{r.Label, s.kind.String()}]; row != nil {
+			if row := c.steps[stepKey{rank: r.Label, kind: s.kind.String()}]; row != nil {
 				x.rows = float64(row.Rows) / float64(max(row.Told, 1))
 			}
 			if of[role] == nil {

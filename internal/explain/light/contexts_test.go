@@ -41,7 +41,7 @@ func TestWindowLayers(t *testing.T) {
 				}
 			}
 		}
-		key := sumKey{stepKey{"TP00", "decode"}, Attention}
+		key := sumKey{stepKey{rank: "TP00", kind: "decode"}, Attention}
 		x := comparer{d: d, sums: map[sumKey]*sum{key: s}, order: []sumKey{key}}
 		if why := x.check(); s.refused.Key != c.refused || why.Key != "" { // shared prefixes may also be the reason
 			t.Errorf("%s: %s, all: %s", c.name, s.refused, why)

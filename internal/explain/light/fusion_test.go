@@ -22,7 +22,7 @@ type kernelOf struct {
 func layered(step string, m *Model, device string, l Layout, list []kernelOf) *comparer {
 	d, _ := FindDevice(device)
 	r := &match.Rank{Rank: &prep.Rank{Label: "TP00", Steps: []prep.Step{{Name: step, Info: trace.Step{Kind: trace.Decode, Batch: 16}}}}}
-	key := stepKey{"TP00", "decode"}
+	key := stepKey{rank: "TP00", kind: "decode"}
 	c := &comparer{a: &match.Aligned{Ranks: []*match.Rank{r}, Names: &prep.Names{}}, m: m, d: d, l: l, card: device, tasks: [][]task{nil},
 		kinds: []stepKey{key}, steps: map[stepKey]*result.LightStep{key: {Rank: "TP00", Kind: "decode", Steps: 1, Told: 1, Rows: 16}}}
 	for layer := range m.Layers {

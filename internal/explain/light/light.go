@@ -43,35 +43,40 @@ func (o Options) Or(other Options) Options {
 // Of compares the steps of a window with the device's limits, and finds changes that may make them faster. steps are the
 // parts of the steps' time. Without a model or the peaks of the device, only the measured parts are known.
 func Of(a *match.Aligned, steps []result.Step, opt Options) (result.Light, []Change) {
-	if opt.Model == nil {
-		if opt.Why != "" {
-			return measured(a, steps, fact.Of("light_bad_model", "why", opt.Why)), nil
-		}
-		return measured(a, steps, fact.Of("light_no_model")), nil
+	layout, why := opt.complete(a.Ranks)
+	if why.Key == "" {
+		return Compare(a, steps, opt, layout)
 	}
-	out := func(why fact.Fact) (result.Light, []Change) {
-		l := measured(a, steps, why)
+	l := measured(a, steps, why)
+	if opt.Model != nil {
 		l.Model = opt.Model.Family
-		return l, nil
+	}
+	return l, nil
+}
+
+// complete sets the device of the ranks, unless it is given, and returns their layout. It returns a reason if the model,
+// the device or the layout is not known.
+func (o *Options) complete(ranks []*match.Rank) (Layout, fact.Fact) {
+	switch {
+	case o.Model == nil && o.Why != "":
+		return Layout{}, fact.Of("light_bad_model", "why", o.Why)
+	case o.Model == nil:
+		return Layout{}, fact.Of("light_no_model")
 	}
 	device := ""
-	for _, r := range a.Ranks {
+	for _, r := range ranks {
 		if device = cmp.Or(device, r.Source.Device); r.Source.Device != "" && r.Source.Device != device {
-			return out(fact.Of("light_devices", "one", device, "other", r.Source.Device))
+			return Layout{}, fact.Of("light_devices", "one", device, "other", r.Source.Device)
 		}
 	}
-	if opt.Device == nil {
+	if o.Device == nil {
 		d, ok := FindDevice(device)
 		if !ok {
-			return out(fact.Of("light_device", "device", cmp.Or(device, "the device")))
+			return Layout{}, fact.Of("light_device", "device", cmp.Or(device, "the device"))
 		}
-		opt.Device = &d
+		o.Device = &d
 	}
-	l, why := LayoutOf(a.Ranks)
-	if why.Key != "" {
-		return out(why)
-	}
-	return Compare(a, steps, opt, l)
+	return LayoutOf(ranks)
 }
 
 // measured returns the parts of the steps without floors.
@@ -80,7 +85,9 @@ func measured(a *match.Aligned, steps []result.Step, why fact.Fact) result.Light
 	for _, r := range a.Ranks {
 		for i := range r.Steps {
 			if t := timeOf(r, i, steps); t != nil {
-				c.part(r, i, t).Why = why
+				key := stepKey{rank: r.Label, kind: r.Steps[i].Info.Kind.String()}
+				c.part(key, t)
+				c.steps[key].Why = why
 			}
 		}
 	}
@@ -164,10 +171,22 @@ func LayoutOf(ranks []*match.Rank) (Layout, fact.Fact) {
 
 // Compare is Of for a known device and layout.
 func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (result.Light, []Change) {
+	c, out := compare(a, steps, opt, l, false)
+	if out.Why.Key != "" {
+		return out, nil
+	}
+	return out, c.changes()
+}
+
+// compare compares the steps with the limits, by rank and kind and, if byRows is set, by the number of their rows.
+func compare(a *match.Aligned, steps []result.Step, opt Options, l Layout, byRows bool) (*comparer, result.Light) {
 	m, d := opt.Model, *opt.Device
 	out := result.Light{Model: m.Family, Layout: l.String(), Device: d.Name, Memory: d.Memory, BF16: d.BF16, Source: d.Source, Sure: d.Sure, Untried: strings.Join(m.untried(l), ", ")}
-	c := comparer{a: a, m: m, d: d, l: l, flags: opt.Flags, contexts: opt.Contexts, told: map[string]*told{}, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
+	c := &comparer{a: a, m: m, d: d, l: l, flags: opt.Flags, contexts: opt.Contexts, told: map[string]*told{}, sums: map[sumKey]*sum{}, steps: map[stepKey]*result.LightStep{}, tasks: make([][]task, len(a.Ranks))}
 	c.cache, out.Cache = opt.cacheBytes()
+	if byRows {
+		c.beside = map[stepKey]*beside{}
+	}
 	for _, r := range a.Ranks {
 		c.card = cmp.Or(c.card, r.Source.Device)
 	}
@@ -181,10 +200,7 @@ func Compare(a *match.Aligned, steps []result.Step, opt Options, l Layout) (resu
 	out.Contexts = c.contextsFact()
 	out.Why = c.check()
 	c.rows(&out)
-	if out.Why.Key != "" {
-		return out, nil
-	}
-	return out, c.changes()
+	return c, out
 }
 
 // routed returns the new tokens of all data-parallel ranks in each step, which experts see together.
@@ -203,7 +219,11 @@ func routed(ranks []*match.Rank, steps int) []int {
 	return out
 }
 
-type stepKey struct{ rank, kind string }
+// stepKey identifies the steps whose times are added up.
+type stepKey struct {
+	rank, kind string
+	rows       int // see comparer.beside; 0: any number
+}
 
 type sumKey struct {
 	stepKey
@@ -253,6 +273,9 @@ type comparer struct {
 	// routed is the number of tokens that reach the experts in each step; nil: those of the rank.
 	routed []int
 	tasks  [][]task // by rank and op
+	// beside holds what a comparison of windows needs in addition. If it is set, steps count by the rows that their kernels
+	// computed, with -1 if these are not known, and only steps that can be compared count.
+	beside map[stepKey]*beside
 }
 
 // task is the place of an op in the model, and the time that good kernels take for it.
@@ -262,31 +285,124 @@ type task struct {
 	attain int64 // ns; 0: not known
 }
 
+// assigned holds a step with the tasks of its kernels.
+type assigned struct {
+	key    stepKey
+	m      *Model
+	ops    []int32
+	list   []Kernel
+	places []Place // nil: they are not known
+	why    fact.Fact
+	batch  Batch
+	known  bool   // whether the batch is known
+	graph  bool   // whether the batch is that of the graph
+	rows   int    // that the kernels computed
+	from   string // source of the contexts; "": only bounds
+	far    int64  // ns between the step and the sample of the contexts
+}
+
 // rank adds the steps of a rank.
 func (c *comparer) rank(index int, r *match.Rank, steps []result.Step) {
-	of := make([][]int32, len(r.Steps))
-	for i := range r.Ops {
-		if s := r.Ops[i].Step; s >= 0 {
-			of[s] = append(of[s], int32(i))
-		}
-	}
 	c.pace = paceOf(r)
 	bounds, ends := r.DeviceWindows()
-	known := make([]bool, len(r.Steps))
-	for i := range known {
-		known[i] = timeOf(r, i, steps) != nil
+	own, all := make([][]int32, len(r.Steps)), make([][]int32, len(r.Steps))
+	at := 0
+	for i := range r.Ops {
+		s := int(r.Ops[i].Step)
+		if s >= 0 {
+			own[s] = append(own[s], int32(i))
+		} else { // launched between two steps, such as vLLM's head and sampling
+			for at < len(ends) && ends[at] <= r.Ops[i].Start {
+				at++
+			}
+			if at == len(ends) || bounds[at] > r.Ops[i].Start {
+				continue
+			}
+			s = at
+		}
+		all[s] = append(all[s], int32(i))
 	}
-	exposed := exposures(r, bounds, ends, known)
-	for i := range r.Steps {
-		if t := timeOf(r, i, steps); t != nil {
-			c.step(index, r, i, of[i], exposed, t)
+	told := make([]*assigned, len(r.Steps))
+	for i := range told {
+		if timeOf(r, i, steps) == nil || c.beside != nil && !c.comparable(r, i) {
+			continue
+		}
+		if told[i] = c.assign(r, i, all[i]); told[i].places == nil && len(own[i]) < len(all[i]) {
+			told[i] = c.assign(r, i, own[i])
+		}
+	}
+	if c.beside != nil && slices.ContainsFunc(told, (*assigned).head) { // the recording ended before the head of the others
+		for i, x := range told {
+			if x != nil && x.known && !x.head() {
+				told[i] = nil
+			}
+		}
+	}
+	exposed := exposures(r, bounds, ends, told)
+	for i, x := range told {
+		if x != nil {
+			c.step(index, r, x, exposed, timeOf(r, i, steps))
 		}
 	}
 }
 
-// exposures returns, for each kernel that computes, the time in which no earlier kernel computes, as far as it lies in
-// device windows of known steps of its kind. The next step may begin on another stream before its own step ends.
-func exposures(r *match.Rank, bounds, ends []int64, known []bool) []int64 {
+// assign assigns a task to each of the given kernels of a step.
+func (c *comparer) assign(r *match.Rank, i int, ops []int32) *assigned {
+	kind := r.Steps[i].Info.Kind
+	x := &assigned{key: stepKey{rank: r.Label, kind: kind.String()}, m: c.m.stage(max(r.Source.Rank.PP, 0), c.l.PP), ops: ops, list: make([]Kernel, len(ops))}
+	for k, at := range ops {
+		o := &r.Ops[at]
+		x.list[k] = Kernel{Name: c.a.Names.List[o.Name], Grid: c.a.Names.Keys[o.Key].Grid, Class: o.Class, Track: o.Track}
+	}
+	if x.m == nil {
+		x.why = fact.Of("light_pipeline", "layers", c.m.Layers, "stages", c.l.PP)
+	} else if x.places, x.why = x.m.Places(x.list, kind); x.places != nil {
+		c.input(x, r, i)
+	}
+	if c.beside != nil {
+		if x.key.rows = -1; x.known {
+			x.key.rows = x.rows
+		}
+	}
+	return x
+}
+
+// input sets the batch of a step and the source of its contexts.
+func (c *comparer) input(x *assigned, r *match.Rank, i int) {
+	decode := r.Steps[i].Info.Kind == trace.Decode
+	x.rows = rowsOf(x.list, x.places)
+	x.batch, x.known = c.batch(r, i)
+	x.from = fromNames
+	if !x.known && x.rows > 0 && decode { // one token a request
+		x.batch, x.known, x.graph = Batch{Tokens: x.rows, Requests: x.rows, Keys: -1, Pairs: -1}, true, true
+		if c.routed != nil {
+			x.batch.Routed = x.rows * (c.l.TP / c.l.AttnTP)
+		}
+	}
+	b := &x.batch
+	if b.KVBytes = c.cache; b.Keys < 0 {
+		x.from = ""
+		if decode && b.Tokens == b.Requests {
+			if x.from, x.far = c.sampled(b, r.Source.Rank.DP, r.Wall(r.Steps[i].Start), c.pace, x.graph); x.from == "" {
+				b.KeysMost = c.most(0, b.Requests)
+			}
+		}
+	}
+	x.rows = max(x.rows, b.Tokens)
+}
+
+// exposures returns, for each kernel of the steps that computes, the time in which no earlier kernel computes, as far as it
+// lies in device windows of steps that count with its own. The next step may begin on another stream before its own step
+// ends.
+func exposures(r *match.Rank, bounds, ends []int64, told []*assigned) []int64 {
+	of := make([]*assigned, len(r.Ops))
+	for _, x := range told {
+		if x != nil {
+			for _, op := range x.ops {
+				of[op] = x
+			}
+		}
+	}
 	out := make([]int64, len(r.Ops))
 	covered, first := int64(0), 0
 	for i := range r.Ops {
@@ -295,14 +411,14 @@ func exposures(r *match.Rank, bounds, ends []int64, known []bool) []int64 {
 			continue
 		}
 		from := max(o.Start, covered)
-		if covered = max(covered, o.End); o.Step < 0 {
+		if covered = max(covered, o.End); of[i] == nil {
 			continue
 		}
 		for first < len(ends) && ends[first] <= from {
 			first++
 		}
 		for s := first; s < len(ends) && bounds[s] < o.End; s++ {
-			if known[s] && r.Steps[s].Info.Kind == r.Steps[o.Step].Info.Kind {
+			if told[s] != nil && told[s].key == of[i].key {
 				out[i] += max(0, min(o.End, ends[s])-max(from, bounds[s]))
 			}
 		}
@@ -310,9 +426,8 @@ func exposures(r *match.Rank, bounds, ends []int64, known []bool) []int64 {
 	return out
 }
 
-// part adds the measured parts of a step to those of its kind on the rank. All compute counts as unpriced; see rows.
-func (c *comparer) part(r *match.Rank, i int, t *result.Time) *result.LightStep {
-	key := stepKey{r.Label, r.Steps[i].Info.Kind.String()}
+// part adds the measured parts of a step to those that it counts with. All compute counts as unpriced; see rows.
+func (c *comparer) part(key stepKey, t *result.Time) *result.LightStep {
 	row := c.steps[key]
 	if row == nil {
 		row = &result.LightStep{Rank: key.rank, Kind: key.kind}
@@ -328,82 +443,59 @@ func (c *comparer) part(r *match.Rank, i int, t *result.Time) *result.LightStep 
 }
 
 // step adds one step.
-func (c *comparer) step(index int, r *match.Rank, i int, ops []int32, exposed []int64, t *result.Time) {
-	key := stepKey{r.Label, r.Steps[i].Info.Kind.String()}
-	row := c.part(r, i, t)
-	list := make([]Kernel, len(ops))
-	for k, at := range ops {
-		o := &r.Ops[at]
-		list[k] = Kernel{Name: c.a.Names.List[o.Name], Grid: c.a.Names.Keys[o.Key].Grid, Class: o.Class, Track: o.Track}
-	}
-	m := c.m.stage(max(r.Source.Rank.PP, 0), c.l.PP)
-	if m == nil {
-		row.Why = fact.Of("light_pipeline", "layers", c.m.Layers, "stages", c.l.PP)
-		return
-	}
-	places, why := m.Places(list, r.Steps[i].Info.Kind)
-	if places == nil {
-		row.Why = why
-		return
-	}
-	rows := rowsOf(list, places)
-	b, ok := c.batch(r, i)
-	from, far := fromNames, int64(0)
-	if !ok && rows > 0 && r.Steps[i].Info.Kind == trace.Decode { // one token a request
-		b, ok = Batch{Tokens: rows, Requests: rows, Keys: -1, Pairs: -1}, true
-		if c.routed != nil {
-			b.Routed = rows * (c.l.TP / c.l.AttnTP)
+func (c *comparer) step(index int, r *match.Rank, x *assigned, exposed []int64, t *result.Time) {
+	row := c.part(x.key, t)
+	if !x.known {
+		row.Why = x.why
+		if x.places != nil {
+			row.Why = fact.Of("light_batch")
 		}
-		row.Graph = true
-	}
-	if b.KVBytes = c.cache; b.Keys < 0 {
-		from = ""
-		if r.Steps[i].Info.Kind == trace.Decode && b.Tokens == b.Requests {
-			if from, far = c.sampled(&b, r.Source.Rank.DP, r.Wall(r.Steps[i].Start), c.pace, row.Graph); from == "" {
-				b.KeysMost = c.most(0, b.Requests)
-			}
-		}
-	}
-	if !ok {
-		row.Why = fact.Of("light_batch")
 		return
 	}
+	b := x.batch
+	row.Graph = row.Graph || x.graph
 	row.Told++
-	if r.Steps[i].Info.Kind == trace.Decode {
-		c.toldBy(from, &b, far)
+	if x.key.kind == trace.Decode.String() {
+		c.toldBy(x.from, &b, x.far)
 	}
 	row.Tokens += b.Tokens
-	rows = max(rows, b.Tokens)
-	row.Rows += rows
+	row.Rows += x.rows
+	if c.beside != nil {
+		c.keep(r, x, exposed)
+	}
 	calls := map[Place][]int{} // the kernels of each module
-	for i, p := range places {
-		c.tasks[index][ops[i]] = task{Place: p, told: true}
+	for i, p := range x.places {
+		c.tasks[index][x.ops[i]] = task{Place: p, told: r.Ops[x.ops[i]].Step >= 0}
 		calls[p] = append(calls[p], i)
 	}
 	transfer, start := int64(0), int64(0)
-	for i, p := range places {
-		if n := m.bus(p, c.l, b); list[i].Class == kernel.Comm && n > 0 {
-			o := &r.Ops[ops[i]]
+	for i, p := range x.places {
+		if n := x.m.bus(p, c.l, b); x.list[i].Class == kernel.Comm && n > 0 {
+			o := &r.Ops[x.ops[i]]
 			least := min(int64(c.d.transfer(n)), o.End-o.Start)
-			transfer, start = transfer+least, start+min(startOf(list[i].Name), o.End-o.Start-least)
+			transfer, start = transfer+least, start+min(startOf(x.list[i].Name), o.End-o.Start-least)
 		}
 	}
 	row.TransferLeast += transfer
 	transfer = min(transfer, t.Transfer())
 	row.TransferFloor += transfer
 	row.TransferStart += min(start, t.Transfer()-transfer)
-	padded := c.padded(b, rows)
-	for n := -1; n <= m.Layers; n++ {
-		works, executed := m.part(n, c.l, b), m.part(n, c.l, padded)
+	padded := c.padded(b, x.rows)
+	for n := -1; n <= x.m.Layers; n++ {
+		works, executed := x.m.part(n, c.l, b), x.m.part(n, c.l, padded)
 		for k, w := range works {
 			row.Least += int64(c.d.Floor(&w))
+			if c.beside != nil {
+				p := c.beside[x.key].part(x.m.partOf(Place{w.Role, n}, Unknown, kernel.Other))
+				p.floor, p.experts = p.floor+int64(c.d.Floor(&w)), p.experts || w.High > 0
+			}
 			if of := calls[Place{w.Role, n}]; len(of) > 0 {
-				x := call{work: w, floor: c.d.Floor(&w), padded: c.d.Floor(&executed[k]), attain: c.d.Attainable(&executed[k]), guessed: b.Keys < 0}
+				one := call{work: w, floor: c.d.Floor(&w), padded: c.d.Floor(&executed[k]), attain: c.d.Attainable(&executed[k]), guessed: b.Keys < 0}
 				if w.KVMost > 0 {
 					most, done := w.most(), executed[k].most()
-					x.most, x.attainMost = c.d.Floor(&most), c.d.Attainable(&done)
+					one.most, one.attainMost = c.d.Floor(&most), c.d.Attainable(&done)
 				}
-				c.module(index, key, list, of, ops, r, exposed, x, rows, b.Requests)
+				c.module(index, x, of, r, exposed, one)
 			}
 		}
 	}
@@ -455,8 +547,9 @@ func rowsOf(list []Kernel, places []Place) (rows int) {
 	return rows
 }
 
-// module adds a call of a module, the kernels of which have the indices of in list.
-func (c *comparer) module(index int, key stepKey, list []Kernel, of []int, ops []int32, r *match.Rank, exposed []int64, x call, rows, requests int) {
+// module adds a call of a module of a step, the kernels of which have the indices of in its list.
+func (c *comparer) module(index int, step *assigned, of []int, r *match.Rank, exposed []int64, x call) {
+	list, ops, rows, requests := step.list, step.ops, step.rows, step.batch.Requests
 	w := &x.work
 	main, whole := -1, int64(0)
 	for _, i := range of {
@@ -471,7 +564,7 @@ func (c *comparer) module(index int, key stepKey, list []Kernel, of []int, ops [
 		o := &r.Ops[ops[i]]
 		c.tasks[index][ops[i]].attain = int64(float64(o.End-o.Start) * min(1, x.attain/float64(max(whole, 1))))
 	}
-	k := sumKey{key, w.Role}
+	k := sumKey{step.key, w.Role}
 	s := c.sums[k]
 	if s == nil {
 		s = &sum{kernels: map[string]int{}, keys: map[int]map[int32]bool{}}

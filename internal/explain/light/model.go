@@ -50,6 +50,15 @@ type Model struct {
 	CacheScaled bool
 }
 
+// sizes describes a model in a few words.
+func (m *Model) sizes() string {
+	out := fmt.Sprintf("%s, %d layers, hidden size %d, %s", m.Family, m.Layers, m.Hidden, m.Weight.Name)
+	if m.Experts > 0 {
+		return fmt.Sprintf("%s, %d experts of %d", out, m.Experts, m.MoEInter)
+	}
+	return fmt.Sprintf("%s, intermediate size %d", out, m.Inter)
+}
+
 // config is the part of config.json that determines the sizes.
 type config struct {
 	ModelType     string    `json:"model_type"`

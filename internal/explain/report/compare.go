@@ -56,7 +56,6 @@ func Compared(c *result.Comparison, o Options) *Comparison {
 	}
 	v.doubts = append(v.doubts, prefixed("incomplete: ", words(c.Incomplete))...)
 	v.unlike, v.worse, v.undecided, v.notes = words(c.Unlike), words(c.Regressions), words(c.Undecided), words(c.Notes)
-	v.notes = append(v.notes, lightDiffs(c)...)
 	if c.Refused {
 		v.unlike = v.unlike[1:] // the verdict contains the first difference
 	}

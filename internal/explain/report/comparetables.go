@@ -95,7 +95,11 @@ func compareTables(c *result.Comparison, o Options) []*table {
 	if same > 0 {
 		kernels.omit(hidden(same))
 	}
-	return []*table{steps, compareLight(c), compareModules(c, o), kernels}
+	roles := compareLight(c)
+	if c.Refused { // the roles are the answer, if anything is
+		return []*table{roles, steps, compareModules(c, o), kernels}
+	}
+	return []*table{steps, roles, compareModules(c, o), kernels}
 }
 
 // throughputRow returns a row for the table of steps: the time of the windows per step, or output tokens per second.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -309,56 +308,79 @@ func lightChangesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// mostParts is the number of parts of a step that a sentence names.
-const mostParts = 4
-
-// lightDiffs states, for each kind of steps, the parts that differ most between the captures. If the model was given, but
-// nothing can be compared, it states the reason.
-func lightDiffs(c *result.Comparison) (out []string) {
-	if c.LightWhy.Key != "" {
-		return []string{"modules cannot be compared by their roles: " + columns.Clean(Words(c.LightWhy))}
-	}
-	for i := range c.Light {
-		whole := &c.Light[i]
-		if whole.Part != "step" {
-			continue
-		}
-		var parts []result.LightDiff
-		for _, d := range c.Light {
-			if d.Kind == whole.Kind && d.Part != "step" && d.A != d.B {
-				parts = append(parts, d)
-			}
-		}
-		slices.SortStableFunc(parts, func(x, y result.LightDiff) int { return cmp.Compare(max(y.B-y.A, y.A-y.B), max(x.B-x.A, x.A-x.B)) })
-		var text []string
-		for _, d := range parts[:min(mostParts, len(parts))] {
-			text = append(text, d.Part+" "+signed(durCell, float64(d.B-d.A)))
-		}
-		out = append(out, fmt.Sprintf("by role, %s step of B takes %s where one of A takes %s: %s", article(whole.Kind), metric.Duration(whole.B), metric.Duration(whole.A), strings.Join(text, ", ")))
-	}
-	return out
-}
-
-// compareLight compares modules by their roles. The rows of a kind of steps add up to the whole step.
+// compareLight compares modules by their roles. The rows of steps of one kind and size add up to the whole step.
 func compareLight(c *result.Comparison) *table {
 	t := &table{
 		id: "light", title: "Modules by role",
-		lead: "Device time per step, the mean over steps and ranks. The rows add up to the step. Floor: the least time that the device needs, on both sides.",
+		lead: "Device time per step, the mean over steps and ranks. The rows add up to the step. Floor: the least time that the device needs. A layer: the time in one layer, of A and of B. Source: the Python frame that launches the kernels.",
 		cols: []column{
-			{name: "kind", help: "of steps", drop: 3}, {name: "part", flex: true, min: 14}, {name: "A", right: true}, {name: "B", right: true}, {name: "B − A", right: true},
-			{name: "floor", right: true}, {name: "kernel of A", flex: true, min: 12, code: true, drop: 2}, {name: "kernel of B", flex: true, min: 12, code: true, drop: 1},
+			{name: "steps", help: "kind and rows"}, {name: "part", flex: true, min: 24}, {name: "A", right: true}, {name: "B", right: true}, {name: "B − A", right: true},
+			{name: "floor", right: true}, {name: "a layer", right: true, drop: 6}, {name: "kernels of A", flex: true, min: 12, code: true, drop: 2}, {name: "kernels of B", flex: true, min: 12, code: true, drop: 1},
+			{name: "source of A", flex: true, min: 12, tail: true, drop: 5}, {name: "source of B", flex: true, min: 12, tail: true, drop: 4},
 		},
+	}
+	told := slices.ContainsFunc(c.Light, func(d result.LightDiff) bool { return len(d.SourcesA)+len(d.SourcesB) > 0 })
+	if !told {
+		t.cols = t.cols[:len(t.cols)-2]
+		t.lead = strings.Replace(t.lead, " Source: the Python frame that launches the kernels.", " The windows do not tell the source of the kernels (--source-from).", 1)
+	}
+	sizes := map[string]bool{}
+	for i := range c.Light {
+		sizes[stepsByRole(&c.Light[i])] = true
+	}
+	several := len(sizes) > 1
+	for size := range sizes {
+		if !several {
+			t.cols, t.lead = t.cols[1:], capital(size)+". "+t.lead
+		}
 	}
 	for i := range c.Light {
 		d := &c.Light[i]
-		diff := textCell(signed(durCell, float64(d.B-d.A)))
 		floor := cellIf(d.Floor > 0, durCell(d.Floor))
 		if d.Floor > 0 && d.FloorB > 0 && metric.Duration(d.Floor) != metric.Duration(d.FloorB) {
 			floor.text += ", " + metric.Duration(d.FloorB)
 		}
-		t.rows = append(t.rows, []cell{
-			textCell(d.Kind), textCell(d.Part), durCell(d.A), durCell(d.B), diff, floor, nameCell(kernel.Short(d.KernelA), d.KernelA), nameCell(kernel.Short(d.KernelB), d.KernelB),
-		})
+		layer := textCell(dash)
+		if n := int64(d.Layers); n > 0 {
+			layer = textCell(metric.Duration(d.A/n) + ", " + metric.Duration(d.B/n))
+		}
+		row := []cell{textCell(stepsByRole(d)), textCell(d.Part), durCell(d.A), durCell(d.B), textCell(signed(durCell, float64(d.B-d.A))), floor, layer, kernelsCell(d.KernelsA), kernelsCell(d.KernelsB)}
+		if told {
+			row = append(row, framesCell(d.SourcesA, d.KernelA), framesCell(d.SourcesB, d.KernelB))
+		}
+		if !several {
+			row = row[1:]
+		}
+		t.rows = append(t.rows, row)
 	}
 	return t
+}
+
+// stepsByRole names steps by their kind and rows.
+func stepsByRole(d *result.LightDiff) string {
+	rows := formats["rows"](d.RowsA)
+	if d.RowsA != d.RowsB {
+		rows += " and " + formats["rows"](d.RowsB)
+	}
+	return d.Kind + ", " + rows + " rows"
+}
+
+// kernelsCell lists kernels by their short names.
+func kernelsCell(names []string) cell {
+	var short []string
+	for _, n := range names {
+		short = append(short, kernel.Short(n))
+	}
+	return nameCell(strings.Join(short, " + "), strings.Join(names, "\n"))
+}
+
+// framesCell lists the frames that launch a part's kernels; kernel is the first of these, "": there is none.
+func framesCell(frames []string, kernel string) cell {
+	switch {
+	case len(frames) > 0:
+		return textCell(strings.Join(frames, ", "))
+	case kernel != "":
+		return textCell("not told")
+	}
+	return textCell("")
 }

@@ -70,6 +70,19 @@ var formats = map[string]func(any) string{
 	"times":  func(v any) string { return fmt.Sprintf("%.2f", number(v)) },
 	"factor": func(v any) string { return fmt.Sprintf("%.2g", number(v)) },
 	"kernel": func(v any) string { return kernel.Short(fmt.Sprint(v)) },
+	"kernels": func(v any) string {
+		var names []string
+		list, _ := v.([]string)
+		for _, name := range list[:min(1, len(list))] {
+			names = append(names, shortenName(kernel.Short(name), 60))
+		}
+		if len(list) > 1 {
+			names = append(names, fmt.Sprintf("%d more", len(list)-1))
+		}
+		return strings.Join(names, " and ")
+	},
+	"signed": func(v any) string { return signed(durCell, number(v)) },
+	"rows":   func(v any) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", number(v)), ".0") },
 	"spaced": func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
 	"about":  func(v any) string { return about(number(v)) },
 	"p":      func(v any) string { return fmt.Sprintf("%.2g", number(v)) },

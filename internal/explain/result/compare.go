@@ -30,8 +30,8 @@ type Comparison struct {
 	// Modules compares modules of one kind in all layers, if both captures have layer-wise markers. The module with the
 	// largest effect on the step is the first.
 	Modules []ModuleDiff `json:"modules"`
-	// Light compares modules by their roles, if the model's configuration was given. LightWhy is the reason if the windows
-	// cannot be compared so.
+	// Light compares steps of like kind and rows by the roles of their kernels, if the model's configuration is known.
+	// LightWhy is the reason if nothing can be compared so.
 	Light    []LightDiff `json:"light"`
 	LightWhy fact.Fact   `json:"light_why"`
 	// Regressions are the rows of Steps and Kernels that got significantly slower by more than the limit.
@@ -74,6 +74,7 @@ type Side struct {
 	ID     string   `json:"id"`
 	Ranks  []string `json:"ranks"`
 	Device string   `json:"device"`
+	Engine string   `json:"engine"` // SGLang or vLLM; "": not known
 	Steps  int      `json:"steps"`
 }
 

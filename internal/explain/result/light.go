@@ -98,17 +98,29 @@ type LightModule struct {
 }
 
 // LightDiff compares a module, or another part of a step, in two windows of the same model. Times are means over steps and
-// ranks. The rows of one kind of steps, without the whole step, add up to the whole step.
+// ranks. The rows of one kind of steps and one RowsA, without the whole step, add up to the whole step.
 type LightDiff struct {
-	Kind   string `json:"kind"`
-	Part   string `json:"part"` // module, or "other kernels", "transfer", "wait", "unrecorded", "copy", "idle", "step"
-	A      int64  `json:"a_ns"`
-	B      int64  `json:"b_ns"`
-	Floor  int64  `json:"floor_ns"` // of A; 0: none
-	FloorB int64  `json:"floor_b_ns"`
-	// KernelA and KernelB are the main kernels; "": no kernel of its own.
-	KernelA string `json:"kernel_a"`
-	KernelB string `json:"kernel_b"`
+	Kind   string  `json:"kind"`
+	Part   string  `json:"part"`   // module, another part of the step, or "step"
+	RowsA  float64 `json:"a_rows"` // that the kernels compute in a step, mean
+	RowsB  float64 `json:"b_rows"`
+	StepsA int     `json:"a_steps"`
+	StepsB int     `json:"b_steps"`
+	Layers int     `json:"layers"` // number of layers with the part; 0: it is not in layers
+	A      int64   `json:"a_ns"`
+	B      int64   `json:"b_ns"`
+	Floor  int64   `json:"floor_ns"` // of A; 0: none
+	FloorB int64   `json:"floor_b_ns"`
+	// Experts is true if the floor depends on the choice of experts. It is then that of tokens that choose at random.
+	Experts bool `json:"experts"`
+	// KernelsA and KernelsB are the main kernels, KernelA and KernelB the first of them; "": no kernel of its own.
+	KernelA  string   `json:"kernel_a"`
+	KernelB  string   `json:"kernel_b"`
+	KernelsA []string `json:"kernels_a"`
+	KernelsB []string `json:"kernels_b"`
+	// SourcesA and SourcesB are the Python frames that launch most of these kernels; empty: not told.
+	SourcesA []string `json:"sources_a"`
+	SourcesB []string `json:"sources_b"`
 }
 
 // Kinds of LightChange.
