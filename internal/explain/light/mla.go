@@ -36,9 +36,8 @@ func (a *MLA) parameters(hidden, heads int64) int64 {
 	n := hidden*(kv+int64(a.Rope)) + kv + kv*heads*int64(a.Plain+a.Value) + heads*int64(a.Value)*hidden
 	if q := heads * int64(a.Plain+a.Rope); query > 0 {
 		return n + hidden*query + query + query*q
-	} else {
-		return n + hidden*q
 	}
+	return n + hidden*heads*int64(a.Plain+a.Rope)
 }
 
 // mla returns the work of the attention of a layer, for the heads of this rank. The products with the latent vectors are on all
