@@ -165,10 +165,13 @@ func beyondFloor(m *result.LightModule) float64 {
 // floorText states the floor of a module in n steps, with its bounds.
 func floorText(m *result.LightModule, n int64) string {
 	text := durCell(m.Floor / n).text
-	if m.AtLeast {
+	switch {
+	case m.AtLeast && m.High/n > m.Floor/n:
+		return text + " … " + metric.Duration(m.High/n)
+	case m.AtLeast:
 		text = "≥ " + text
 	}
-	if m.Experts || m.High/n > m.Floor/n {
+	if m.Experts {
 		text += " (" + metric.Duration(m.Low/n) + " … " + metric.Duration(m.High/n) + ")"
 	}
 	return text
@@ -224,7 +227,7 @@ func boundsCell(least, most float64) cell {
 	case least == 0 && most > 0:
 		c.text = "≤ " + share(most)
 	case most > 0 && share(most) != c.text:
-		c.text += " … " + share(most)
+		c.text = strings.TrimSuffix(c.text, " %") + " … " + share(most)
 	}
 	return cellIf(least > 0 || most > 0, c)
 }
