@@ -154,10 +154,13 @@ func lightTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// beyondFloor returns the time of a module beyond its floor, or -1 if it is not known.
+// beyondFloor returns the time of a module beyond its floor, at least, or -1 if it is not known.
 func beyondFloor(m *result.LightModule) float64 {
-	if m.AtLeast || Words(m.Why) != "" {
+	switch {
+	case Words(m.Why) != "" || m.AtLeast && m.High == 0:
 		return -1
+	case m.AtLeast:
+		return float64(max(m.Time-m.High, 0))
 	}
 	return float64(m.Time - m.Floor)
 }
@@ -165,10 +168,13 @@ func beyondFloor(m *result.LightModule) float64 {
 // floorText states the floor of a module in n steps, with its bounds.
 func floorText(m *result.LightModule, n int64) string {
 	text := durCell(m.Floor / n).text
-	if m.AtLeast {
+	switch {
+	case m.AtLeast && m.High/n > m.Floor/n:
+		return text + " … " + metric.Duration(m.High/n)
+	case m.AtLeast:
 		text = "≥ " + text
 	}
-	if m.Experts || m.High/n > m.Floor/n {
+	if m.Experts {
 		text += " (" + metric.Duration(m.Low/n) + " … " + metric.Duration(m.High/n) + ")"
 	}
 	return text
@@ -204,8 +210,12 @@ func lightModulesTable(r *result.Report, limit int) *table {
 		n := steps[[2]string{m.Rank, m.Kind}]
 		floor := durCell(m.Floor / n)
 		floor.text = floorText(m, n)
+		beyond := durCell(max(int64(beyondFloor(m)), 0) / n)
+		if m.AtLeast {
+			beyond.text = "≥ " + beyond.text
+		}
 		t.rows = append(t.rows, []cell{
-			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(told && !m.AtLeast, durCell(max(m.Time-m.Floor, 0)/n)),
+			textCell(m.Kind), textCell(m.Rank), textCell(m.Module), countCell(m.Calls / int(n)), durCell(m.Median), durCell(m.Time / n), cellIf(told, floor), cellIf(beyondFloor(m) >= 0, beyond),
 			boundsCell(m.OfPeak, m.OfPeakMost), boundsCell(m.OfAttainable, m.OfAttainableMost),
 			cellIf(m.OfPeak > 0 && m.Median > 0, rateCell(m.Bytes/float64(max(m.Median, 1))/1e3)), textCell(checked), nameCell(kernel.Short(m.Kernel), m.Kernel), why,
 		})
@@ -220,7 +230,7 @@ func boundsCell(least, most float64) cell {
 	case least == 0 && most > 0:
 		c.text = "≤ " + share(most)
 	case most > 0 && share(most) != c.text:
-		c.text += " … " + share(most)
+		c.text = strings.TrimSuffix(c.text, " %") + " … " + share(most)
 	}
 	return cellIf(least > 0 || most > 0, c)
 }
