@@ -42,6 +42,7 @@ func (c *compareCmd) Help() string {
 	return `Examples:
   stepscope compare before/ after/
   stepscope compare before/ after/ --fail-on 5%
+  stepscope compare before/ after/ --brief
   stepscope compare capture/ --ranks TP00,TP01
   stepscope compare profiles/ --profile-id 1763750000,1763760000
 

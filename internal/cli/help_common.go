@@ -72,7 +72,7 @@ var common = map[string][]section{
 		{"Running servers", "url prefill-url decode-url server-api-key-file log fetch"},
 	},
 	"analyze": {
-		{"Report", "full tables top html json markdown"},
+		{"Report", "full tables top html json markdown brief max-bytes"},
 		{"Input", "profile-id layers reference on"},
 		{"Limits", "force max-memory run-dir"},
 	},

@@ -76,7 +76,8 @@ func (c *runsListCmd) Help() string {
 	return `Examples:
   stepscope runs list
   stepscope runs list --kind bench --limit 5
-  stepscope runs list --tag baseline --json`
+  stepscope runs list --tag baseline --json
+  stepscope runs list --brief`
 }
 
 // Run lists the runs.

@@ -28,6 +28,7 @@ type Row struct {
 	Model   string
 	Status  string
 	Numbers string // the most important figures
+	Problem string // as in [Entry]
 }
 
 // Rows returns the runs as text.
@@ -41,7 +42,7 @@ func (l *Listing) Rows() (rows []Row) {
 		for _, n := range r.Numbers[:min(3, len(r.Numbers))] {
 			numbers = append(numbers, n.Name+" "+figure(n))
 		}
-		rows = append(rows, Row{r.ID, what, r.Created, r.Model, string(r.Status), strings.Join(numbers, ", ")})
+		rows = append(rows, Row{r.ID, what, r.Created, r.Model, string(r.Status), strings.Join(numbers, ", "), r.Problem})
 	}
 	return rows
 }

@@ -106,7 +106,8 @@ func Analysis(c *Capture, limit int) *Answer {
 	return newAnswer(limit, func(m amount) content { return newAnalysis(c, m) })
 }
 
-// named returns a copy of c without names that are long or disturb a terminal. Tables that no answer shows are left out.
+// named returns a copy of c without names that are long or disturb a terminal. Tables of which answers show nothing stay
+// as they are, or are left out.
 func (c *Capture) named() *Capture {
 	out := *c
 	out.Servers = slices.Clone(c.Servers)
@@ -117,11 +118,10 @@ func (c *Capture) named() *Capture {
 			continue
 		}
 		r := *s.Report
-		steps := r.Steps
 		r.Steps, r.Kernels, r.Gaps, r.CPU, r.Memory, r.Layers, r.Path, r.Sites = nil, nil, nil, result.CPU{}, nil, result.Layers{}, result.Path{}, result.Sites{}
 		r.Light.Modules = nil
 		named := report.Named(&r, name)
-		named.Steps, named.Light.Modules = steps, s.Report.Light.Modules
+		named.Steps, named.Kernels, named.Gaps, named.Light.Modules = s.Report.Steps, s.Report.Kernels, s.Report.Gaps, s.Report.Light.Modules
 		s.Report = named
 	}
 	out.Together = nil
@@ -144,6 +144,12 @@ func newAnalysis(c *Capture, m amount) *analysis {
 		findings, facts, sentences, rows = findings+left[0], facts+left[1], sentences+left[2], rows+left[3]
 		a.Servers = append(a.Servers, s)
 	}
+	kernels, steps, gaps := 0, 0, 0
+	for _, s := range c.Servers {
+		if s.Report != nil {
+			kernels, steps, gaps = kernels+len(s.Report.Kernels), steps+len(s.Report.Steps), gaps+len(s.Report.Gaps)
+		}
+	}
 	for _, pd := range c.Together {
 		some, more := few(pd.Findings, m.findings)
 		for k := range some {
@@ -162,6 +168,9 @@ func newAnalysis(c *Capture, m amount) *analysis {
 	a.Omitted = omit(a.Omitted, facts, "facts of findings", c.Args.command("finding", "ID"))
 	a.Omitted = omit(a.Omitted, sentences, "sentences", c.Args.command("analyze"))
 	a.Omitted = omit(a.Omitted, rows, "rows of ranks", c.Args.command("analyze", "--tables times,ranks"))
+	a.Omitted = omit(a.Omitted, kernels, "rows of kernels", c.Args.command("analyze", "--tables kernels"))
+	a.Omitted = omit(a.Omitted, steps, "rows of steps", c.Args.command("analyze", "--tables steps"))
+	a.Omitted = omit(a.Omitted, gaps, "rows of idle gaps", c.Args.command("analyze", "--tables gaps"))
 	return a
 }
 
@@ -185,7 +194,7 @@ func newServer(in *Server, m amount) (s serverAnalysis, left [4]int) {
 	if d.Caveat != "" {
 		s.Missing = append(s.Missing, cut(d.Caveat, m.sentence))
 	}
-	if r.Light.Model == "" {
+	if r.Light.Model == "" && !r.Source.Software {
 		s.Missing = append(s.Missing, "the model's configuration (--model-config): without it, the limit of the device is not known")
 	}
 	found, more := few(r.Findings, m.findings)

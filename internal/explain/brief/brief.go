@@ -17,7 +17,7 @@ import (
 
 // Limits of an answer, in bytes.
 const (
-	Least   = 2_000
+	Least   = 2_000 // smallest limit that each answer can keep
 	Default = 8_000
 	Most    = 40_000
 )
@@ -47,7 +47,7 @@ func (a *Answer) Text() string { return a.fit(func(c content) int { return len(c
 // JSON returns the answer as one line of JSON, within the limit.
 func (a *Answer) JSON() []byte { return encode(a.fit(func(c content) int { return len(encode(c)) })) }
 
-// Both returns the answer in both forms, which are within the limit together.
+// Both returns the answer in both forms, which are within the limit together. The limit must be at least 2*Least.
 func (a *Answer) Both() (text string, compact []byte) {
 	c := a.fit(func(c content) int { return len(c.text()) + len(encode(c)) })
 	return c.text(), encode(c)
@@ -127,9 +127,6 @@ func omit(list []Omitted, n int, what, get string) []Omitted {
 	if n <= 0 {
 		return list
 	}
-	if n == 1 {
-		what = strings.TrimSuffix(what, "s")
-	}
 	return append(list, Omitted{n, what, get})
 }
 
@@ -160,15 +157,29 @@ func (m amount) sentences(list []string, n int) (out []string, more int) {
 // name makes a name from a file safe to show: one line of valid UTF-8, at most nameBytes long. Long names of kernels
 // lose their template arguments first.
 func name(s string) string {
-	if len(s) > nameBytes {
+	const most = 20 * nameBytes // longer names are no names of kernels
+	if len(s) > nameBytes && len(s) < most {
 		s = kernel.Short(s)
 	}
 	return cut(s, nameBytes)
 }
 
-// cut makes a text one line of valid UTF-8, and shortens it in the middle to at most n bytes.
+// cut makes a text one line of valid UTF-8, and shortens it in the middle to at most n bytes, and each word to at most
+// nameBytes.
 func cut(s string, n int) string {
 	s = columns.Clean(strings.ToValidUTF8(s, "?"))
+	if len(s) > nameBytes {
+		words := strings.Split(s, " ")
+		for i := range words {
+			words[i] = middle(words[i], nameBytes)
+		}
+		s = strings.Join(words, " ")
+	}
+	return middle(s, n)
+}
+
+// middle removes the middle of a text of more than n bytes.
+func middle(s string, n int) string {
 	const mark = "…"
 	if len(s) <= n {
 		return s

@@ -15,7 +15,8 @@ type Run struct {
 	Created time.Time `json:"created"`
 	Model   string    `json:"model"`
 	Status  string    `json:"status"`
-	Numbers string    `json:"numbers"` // the most important figures; of a failed run, the problem
+	Numbers string    `json:"numbers"`           // the most important figures
+	Problem string    `json:"problem,omitempty"` // why the run failed or is unreadable
 }
 
 // list of runs.
@@ -39,7 +40,7 @@ func Runs(dir string, runs []Run, total int, more string, limit int) *Answer {
 		l.Runs, _ = few(runs, m.findings)
 		for i := range l.Runs {
 			r := &l.Runs[i]
-			r.ID, r.What, r.Model, r.Status, r.Numbers = cut(r.ID, nameBytes), cut(r.What, nameBytes), cut(r.Model, nameBytes), cut(r.Status, nameBytes), cut(r.Numbers, nameBytes)
+			r.ID, r.What, r.Model, r.Status, r.Numbers, r.Problem = name(r.ID), name(r.What), name(r.Model), name(r.Status), name(r.Numbers), name(r.Problem)
 			r.Created = r.Created.UTC().Truncate(time.Second)
 		}
 		l.Omitted = omit(l.Omitted, total-len(l.Runs), "older runs", columns.Clean(more))
@@ -53,7 +54,7 @@ func (l *runList) text() string {
 	fmt.Fprintf(&b, "# %s in %s, newest first\n", plural(l.Total, "run"), l.Dir)
 	var rows [][]string
 	for _, r := range l.Runs {
-		rows = append(rows, []string{r.ID, r.Created.Format(time.RFC3339), r.What, r.Model, r.Status, r.Numbers})
+		rows = append(rows, []string{r.ID, r.Created.Format(time.RFC3339), r.What, r.Model, r.Status, strings.Trim(r.Numbers+"; "+r.Problem, "; ")})
 	}
 	if len(rows) > 0 {
 		table(&b, []string{"id", "when", "what", "model", "status", "key numbers"}, rows)
