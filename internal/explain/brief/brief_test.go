@@ -88,6 +88,7 @@ func TestBounds(t *testing.T) {
 				}
 				return s
 			})
+			r.Kernels = r.Kernels[:min(5, len(r.Kernels))] // only their number is shown
 			c := &Capture{Args: Args{Input: dir, Flags: "--force"}, Servers: []Server{{Report: r}}}
 			system := &Capture{Args: Args{Input: strings.Repeat("x", 5000)}}
 			for i := range 12 {
@@ -96,7 +97,9 @@ func TestBounds(t *testing.T) {
 			for _, limit := range []int{Least, Default, Most} {
 				what := fmt.Sprintf("%s, %s names, %d bytes", filepath.Base(dir), names, limit)
 				bounded(t, what, limit, Analysis(c, limit))
-				bounded(t, what+", 12 servers", limit, Analysis(system, limit))
+				if names == "hostile" {
+					bounded(t, what+", 12 servers", limit, Analysis(system, limit))
+				}
 				for _, f := range r.Findings {
 					a, err := Finding(c, id("", &f), limit)
 					if err != nil {
