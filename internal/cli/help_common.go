@@ -76,6 +76,11 @@ var common = map[string][]section{
 		{"Input", "profile-id layers reference on"},
 		{"Limits", "force max-memory run-dir"},
 	},
+	"compare": {
+		{"Report", "fail-on full html json markdown brief max-bytes"},
+		{"Input", "ranks profile-id model-config"},
+		{"Limits", "force max-memory"},
+	},
 	"serve": {
 		{"Model", "model-path load-format dtype served-model-name"},
 		{"Ranks", "tp-size dp-size pp-size ep-size disaggregation-mode"},

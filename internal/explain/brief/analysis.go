@@ -82,8 +82,9 @@ type kindTime struct {
 	StepNS   int64   `json:"step_ns"` // mean
 	Batch    string  `json:"batch"`   // requests in a step: 16, or 1–16; "": not known
 	Compute  float64 `json:"compute"`
-	Exposed  float64 `json:"exposed_comm"` // communication without compute, with the waits
-	Wait     float64 `json:"wait"`         // for other ranks
+	Exposed  float64 `json:"exposed_comm"` // communication without compute: transfer, wait and unrecorded
+	Wait     float64 `json:"wait"`         // part of it: for other ranks
+	Edges    float64 `json:"unrecorded"`   // part of it: another rank was not recorded
 	Copy     float64 `json:"copy"`
 	Idle     float64 `json:"idle"`
 	IdleHost float64 `json:"idle_host"` // part of idle: the host was late
@@ -271,7 +272,7 @@ func kindTimes(r *result.Report) (out []kindTime) {
 		}
 		part := func(ns int64) float64 { return math.Round(1000*float64(ns)/float64(t.Total)) / 1000 }
 		row := kindTime{
-			Kind: kind, StepNS: t.Total / int64(max(ranked[kind], 1)), Compute: part(t.Compute), Exposed: part(t.ExposedComm), Wait: part(t.ExposedWait),
+			Kind: kind, StepNS: t.Total / int64(max(ranked[kind], 1)), Compute: part(t.Compute), Exposed: part(t.ExposedComm), Wait: part(t.ExposedWait), Edges: part(t.Unrecorded),
 			Copy: part(t.ExposedCopy), Idle: part(t.Idle), IdleHost: part(t.IdleBy.Late()),
 		}
 		row.Steps, row.Batch = batches(r, kind)
@@ -361,7 +362,7 @@ func (s *serverAnalysis) write(b *strings.Builder) {
 		s.Findings[i].write(b, i)
 	}
 	if len(s.Times) > 0 {
-		b.WriteString("\n## Time of the devices (exposed comm includes wait for other ranks)\n")
+		b.WriteString("\n## Time of the devices (exposed comm is transfer, wait for other ranks and unrecorded)\n")
 		var rows [][]string
 		for _, t := range s.Times {
 			batch := t.Batch
@@ -372,9 +373,9 @@ func (s *serverAnalysis) write(b *strings.Builder) {
 			if t.Idle > 0 {
 				idle += " (" + metric.Tenths(t.IdleHost) + ")"
 			}
-			rows = append(rows, []string{t.Kind, metric.Count(t.Steps), metric.Duration(t.StepNS), batch, metric.Tenths(t.Compute), metric.Tenths(t.Exposed), metric.Tenths(t.Wait), metric.Tenths(t.Copy), idle})
+			rows = append(rows, []string{t.Kind, metric.Count(t.Steps), metric.Duration(t.StepNS), batch, metric.Tenths(t.Compute), metric.Tenths(t.Exposed), metric.Tenths(t.Wait), metric.Tenths(t.Edges), metric.Tenths(t.Copy), idle})
 		}
-		table(b, []string{"kind", "steps", "mean step", "batch", "compute", "exposed comm", "wait", "copy", "idle (host late)"}, rows)
+		table(b, []string{"kind", "steps", "mean step", "batch", "compute", "exposed comm", "wait", "unrecorded", "copy", "idle (host late)"}, rows)
 	}
 	if len(s.RankRows) > 0 {
 		b.WriteString("\n## Ranks, medians per step\n")

@@ -47,12 +47,6 @@ func (a *Answer) Text() string { return a.fit(func(c content) int { return len(c
 // JSON returns the answer as one line of JSON, within the limit.
 func (a *Answer) JSON() []byte { return encode(a.fit(func(c content) int { return len(encode(c)) })) }
 
-// Both returns the answer in both forms, which are within the limit together. The limit must be at least 2*Least.
-func (a *Answer) Both() (text string, compact []byte) {
-	c := a.fit(func(c content) int { return len(c.text()) + len(encode(c)) })
-	return c.text(), encode(c)
-}
-
 // fit returns the content with the largest amount of detail whose size is within the limit.
 func (a *Answer) fit(size func(content) int) content {
 	var c content
@@ -135,7 +129,7 @@ func omittedText(b *strings.Builder, list []Omitted) {
 		if i == 0 {
 			b.WriteString("\n## Left out\n")
 		}
-		b.WriteString("- omitted: " + metric.Count(o.N) + " " + o.What + ": `" + o.Get + "`\n")
+		b.WriteString("- omitted: " + metric.Count(o.N) + " (" + o.What + "): `" + o.Get + "`\n")
 	}
 }
 

@@ -31,20 +31,19 @@ type runList struct {
 // Runs answers with a list of runs, newest first, in at most limit bytes. total is the number of runs including those
 // that the caller has left out, and more is the command that lists all.
 func Runs(dir string, runs []Run, total int, more string, limit int) *Answer {
-	a := &Answer{limit: limit}
-	for n := len(runs); n >= 0; n -= max(n/16, 1) {
-		a.amounts = append(a.amounts, amount{findings: n})
+	all := append([]Run{}, runs...)
+	for i := range all {
+		r := &all[i]
+		r.ID, r.What, r.Model, r.Status, r.Numbers, r.Problem = name(r.ID), name(r.What), name(r.Model), name(r.Status), name(r.Numbers), name(r.Problem)
+		r.Created = r.Created.UTC().Truncate(time.Second)
 	}
-	a.build = func(m amount) content {
-		l := &runList{Format: 1, Dir: cut(dir, nameBytes), Total: total, Omitted: []Omitted{}}
-		l.Runs, _ = few(runs, m.findings)
-		for i := range l.Runs {
-			r := &l.Runs[i]
-			r.ID, r.What, r.Model, r.Status, r.Numbers, r.Problem = name(r.ID), name(r.What), name(r.Model), name(r.Status), name(r.Numbers), name(r.Problem)
-			r.Created = r.Created.UTC().Truncate(time.Second)
-		}
+	a := &Answer{limit: limit, build: func(m amount) content {
+		l := &runList{Format: 1, Dir: cut(dir, nameBytes), Total: total, Runs: all[:m.findings], Omitted: []Omitted{}}
 		l.Omitted = omit(l.Omitted, total-len(l.Runs), "older runs", columns.Clean(more))
 		return l
+	}}
+	for n := len(all); n >= 0; n -= max(n/16, 1) {
+		a.amounts = append(a.amounts, amount{findings: n})
 	}
 	return a
 }
