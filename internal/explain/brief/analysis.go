@@ -49,7 +49,7 @@ type serverAnalysis struct {
 	Steps      int        `json:"steps"`
 	Window     int64      `json:"window_ns"`
 	Verdict    string     `json:"verdict"`
-	Missing    []string   `json:"missing"` // what the capture lacks
+	Missing    []string   `json:"missing"` // data that the capture lacks
 	Findings   []finding  `json:"findings"`
 	Times      []kindTime `json:"times"`
 	RankRows   []rankRow  `json:"rank_figures,omitempty"`
@@ -101,14 +101,14 @@ type rankRow struct {
 	Of       int    `json:"collectives"`
 }
 
-// Analysis answers what an analysis found, in at most limit bytes.
+// Analysis answers with the results of an analysis, in at most limit bytes.
 func Analysis(c *Capture, limit int) *Answer {
 	c = c.named()
 	return newAnswer(limit, func(m amount) content { return newAnalysis(c, m) })
 }
 
-// named returns a copy of c without names that are long or disturb a terminal. Tables of which answers show nothing stay
-// as they are, or are left out.
+// named returns a copy of c without names that are long or disturb a terminal. Tables that
+// answers do not show stay as they are, or are left out.
 func (c *Capture) named() *Capture {
 	out := *c
 	out.Servers = slices.Clone(c.Servers)

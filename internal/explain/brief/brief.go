@@ -1,6 +1,6 @@
 // Package brief answers in a limited number of bytes, for coding agents: the analysis of a capture, one finding of it, a
-// comparison, a list of runs. An answer is Markdown text or compact JSON with the same content. What does not fit is
-// left out, counted, and named with the command that prints it.
+// comparison, a list of runs. An answer is Markdown text or compact JSON with the same content. Parts that do
+// not fit are left out, counted, and named with the command that prints them.
 package brief
 
 import (
@@ -109,14 +109,14 @@ func (m *amount) towards(to amount) bool {
 	return false
 }
 
-// Omitted counts what an answer leaves out.
+// Omitted counts parts that an answer leaves out.
 type Omitted struct {
 	N    int    `json:"n"`
 	What string `json:"what"`
 	Get  string `json:"get"` // command that prints it
 }
 
-// omit appends what is left out, if anything is.
+// omit appends n parts that are left out, if n > 0.
 func omit(list []Omitted, n int, what, get string) []Omitted {
 	if n <= 0 {
 		return list
@@ -191,8 +191,8 @@ func middle(s string, n int) string {
 
 // Args are the arguments that select a capture, as a command line repeats them.
 type Args struct {
-	Input string // what analyze was given, quoted for a shell
-	Flags string // flags that change what is found, quoted; "": none
+	Input string // arguments of analyze, quoted for a shell
+	Flags string // flags that change the findings, quoted; "": none
 }
 
 // command returns a command line on the same input. rest follows the input.

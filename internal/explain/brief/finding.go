@@ -17,7 +17,7 @@ type one struct {
 	finding
 	Worth   *worth    `json:"worth"` // null: not known
 	Found   string    `json:"how_found"`
-	Against []string  `json:"against"` // what speaks against it, or limits it
+	Against []string  `json:"against"` // objections to it, and its limits
 	Where   *place    `json:"where"`   // null: the finding is about the whole capture
 	Look    []string  `json:"look"`    // commands that show more
 	Omitted []Omitted `json:"omitted"`
