@@ -74,10 +74,10 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9620, 5, 3},
-	"cli":       {11200, 1, 0},
+	"cli":       {11500, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
-	"explain":   {41100, 24, 75},
+	"explain":   {41700, 24, 76},
 	"job":       {8900, 4, 4},
 	"measure":   {13340, 8, 10},
 	"reference": {32490, 29, 70},
@@ -144,7 +144,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 123_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, and the speed of light with what to change
+	mostCore      = 124_400 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, and bounded answers
 	mostReference = 32_000
 )
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -33,6 +34,7 @@ type compareCmd struct {
 	lightFlags
 	memoryFlags
 	runPlace
+	briefFlags
 
 	limits gate.Limits
 }
@@ -42,6 +44,7 @@ func (c *compareCmd) Help() string {
 	return `Examples:
   stepscope compare before/ after/
   stepscope compare before/ after/ --fail-on 5%
+  stepscope compare before/ after/ --brief
   stepscope compare capture/ --ranks TP00,TP01
   stepscope compare sglang/ vllm/ --model-config /models/Qwen3-8B
   stepscope compare profiles/ --profile-id 1763750000,1763760000
@@ -71,6 +74,9 @@ files; give several for one side as a directory or separated by commas:
 // Run compares the two sides.
 func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
+		return err
+	}
+	if err := c.alone(c.HTML == "-", "--html -", c.Full, "--full", c.All, "--all"); err != nil {
 		return err
 	}
 	done, err := c.watch(e)
@@ -104,7 +110,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if len(result.Doubts) > 0 {
 		e.Incomplete()
 	}
-	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return report.Compared(result, o) }, result.Refused)
+	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return c.compared(result, o) }, result.Refused)
 }
 
 // check rejects flags that contradict each other.
@@ -217,6 +223,14 @@ func (c *compareCmd) tables(e *env) report.Options {
 	return o
 }
 
+// compared returns a comparison of captures.
+func (c *compareCmd) compared(r *result.Comparison, o report.Options) *report.Comparison {
+	if c.Brief {
+		return brief.Compared(r)
+	}
+	return report.Compared(r, o)
+}
+
 // show writes a comparison in the requested form. view returns the comparison with the tables that the options request.
 // asJSON is the JSON form of the comparison. The returned error, and so the exit status, depends on --fail-on.
 func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.Comparison, refused bool) (err error) {
@@ -227,6 +241,8 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 	switch {
 	case c.HTML == "-":
 		err = whole.HTML(e.data())
+	case c.Brief:
+		err = c.answer(e, brief.Comparison(v, c.args(), c.MaxBytes), c.JSON)
 	case c.JSON:
 		err = e.printJSON(asJSON)
 	case c.Markdown:

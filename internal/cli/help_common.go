@@ -72,9 +72,14 @@ var common = map[string][]section{
 		{"Running servers", "url prefill-url decode-url server-api-key-file log fetch"},
 	},
 	"analyze": {
-		{"Report", "full tables top html json markdown"},
+		{"Report", "full tables top html json markdown brief max-bytes"},
 		{"Input", "profile-id layers reference on"},
 		{"Limits", "force max-memory run-dir"},
+	},
+	"compare": {
+		{"Report", "fail-on full html json markdown brief max-bytes"},
+		{"Input", "ranks profile-id model-config"},
+		{"Limits", "force max-memory"},
 	},
 	"serve": {
 		{"Model", "model-path load-format dtype served-model-name"},

@@ -20,9 +20,19 @@ type Listing struct {
 	Runs   []Entry `json:"runs"`
 }
 
-// Print writes the list for people.
-func (l *Listing) Print(w io.Writer) error {
-	rows := [][]string{{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}}
+// Row is a run of a list as text.
+type Row struct {
+	ID      string
+	What    string // tool or kind, with tags
+	Created time.Time
+	Model   string
+	Status  string
+	Numbers string // the most important figures
+	Problem string // as in [Entry]
+}
+
+// Rows returns the runs as text.
+func (l *Listing) Rows() (rows []Row) {
 	for _, r := range l.Runs {
 		what := cmp.Or(r.Tool, r.Kind)
 		if len(r.Tags) > 0 {
@@ -32,7 +42,16 @@ func (l *Listing) Print(w io.Writer) error {
 		for _, n := range r.Numbers[:min(3, len(r.Numbers))] {
 			numbers = append(numbers, n.Name+" "+figure(n))
 		}
-		rows = append(rows, []string{r.ID, when(r.Created), what, tail(r.Model, 32), string(r.Status), strings.Join(numbers, ", ")})
+		rows = append(rows, Row{r.ID, what, r.Created, r.Model, string(r.Status), strings.Join(numbers, ", "), r.Problem})
+	}
+	return rows
+}
+
+// Print writes the list for people.
+func (l *Listing) Print(w io.Writer) error {
+	rows := [][]string{{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}}
+	for _, r := range l.Rows() {
+		rows = append(rows, []string{r.ID, when(r.Created), r.What, tail(r.Model, 32), r.Status, r.Numbers})
 	}
 	err := columns.Left(w, rows)
 	if older := l.Total - len(l.Runs); older > 0 && err == nil {

@@ -6,10 +6,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
+
+// SpeedOfLight states how far the steps are from the limit of the device, and the changes that are worth something. It
+// returns nothing if the model's configuration was not given.
+func SpeedOfLight(r *result.Report) (out []string) {
+	if s := lightOf(r); s != "" {
+		out = append(out, columns.Clean(s))
+	}
+	for _, s := range lightChanges(r, mostChanges) {
+		out = append(out, columns.Clean(s))
+	}
+	return out
+}
 
 // lightOf states how much of the device's limit the steps of each kind reach, on the rank that spends least of them
 // waiting. It returns "" if the model's configuration was not given.
