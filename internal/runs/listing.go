@@ -28,17 +28,22 @@ func (l *Listing) Print(w io.Writer) error {
 		if len(r.Tags) > 0 {
 			what += " [" + strings.Join(r.Tags, ", ") + "]"
 		}
-		var numbers []string
-		for _, n := range r.Numbers[:min(3, len(r.Numbers))] {
-			numbers = append(numbers, n.Name+" "+figure(n))
-		}
-		rows = append(rows, []string{r.ID, when(r.Created), what, tail(r.Model, 32), string(r.Status), strings.Join(numbers, ", ")})
+		rows = append(rows, []string{r.ID, when(r.Created), what, tail(r.Model, 32), string(r.Status), r.Figures()})
 	}
 	err := columns.Left(w, rows)
 	if older := l.Total - len(l.Runs); older > 0 && err == nil {
 		_, err = fmt.Fprintf(w, "%d older runs; --limit 0 lists all\n", older)
 	}
 	return err
+}
+
+// Figures returns the three most important numbers of the run in one line.
+func (e *Entry) Figures() string {
+	var numbers []string
+	for _, n := range e.Numbers[:min(3, len(e.Numbers))] {
+		numbers = append(numbers, n.Name+" "+figure(n))
+	}
+	return strings.Join(numbers, ", ")
 }
 
 // tail shortens a path by cutting off its beginning, because the end of a path is more informative.
