@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/measure/system"
@@ -39,6 +40,9 @@ type analyzeCmd struct {
 	lightFlags
 	memoryFlags
 	runPlace
+	briefFlags
+
+	take func(*brief.Capture) error // receives the results in place of stdout; nil: print them
 }
 
 // displayFlags are the flags that all verbs which explain windows share.
@@ -89,9 +93,26 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if c.HTML == "-" && (c.JSON || c.Markdown) {
 		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
 	}
-	opt, err := c.explain(e, form(c.JSON, c.Markdown), c.HTML)
+	if err := c.alone(c.HTML == "-", "--html -", c.Full, "--full", c.Tables != "", "--tables", c.Layers, "--layers", c.SourceFrom != "", "--source-from", c.All, "--all", c.Summary != "", "--summary"); err != nil {
+		return err
+	}
+	var run *runs.Run
+	as, take, given := form(c.JSON, c.Markdown), c.take, c.Paths
+	if c.Brief {
+		take = func(found *brief.Capture) error { return c.answer(e, brief.Analysis(found, c.MaxBytes), c.JSON) }
+	}
+	if take != nil {
+		as = system.JSON
+	}
+	opt, err := c.explain(e, as, c.HTML)
 	if err != nil {
 		return err
+	}
+	if take != nil {
+		opt.Take = func(found *brief.Capture) error {
+			found.Args = c.args(given, run)
+			return take(found)
+		}
 	}
 	opt.Show.Layers, opt.Show.Full, opt.Layers, opt.Quick = c.Layers, c.Full, c.Layers && !c.Quick, c.Quick
 	if opt.Show.Tables, err = tableNames(c.Tables); err != nil {
@@ -130,7 +151,6 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return usagef("--reference %v", err)
 		}
 	}
-	var run *runs.Run
 	var servers []system.Server
 	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // HOST:DIR is a directory on another machine
 		root, _ := c.root() // without a home for runs, a run can still be given by its directory
@@ -154,11 +174,12 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 			return err
 		}
 	}
+	load := run
 	if run != nil && !run.Loaded() {
-		run = nil
+		load = nil
 	}
 	if len(servers) <= 1 {
-		return opt.Window(ctx, in, run, servers)
+		return opt.Window(ctx, in, load, servers)
 	}
 	if from := cmp.Or(c.LayersFrom, c.SourceFrom); from != "" {
 		return usagef("--layers-from and --source-from need the window of one server: there are %d", len(servers))
@@ -166,7 +187,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if c.HTML == "-" {
 		return usagef("--html -: there are %d servers, each with its own page: give a file name to derive theirs from", len(servers))
 	}
-	return opt.Servers(ctx, servers, run)
+	return opt.Servers(ctx, servers, load)
 }
 
 // explain returns the options of an explanation. If html is not "", a page is written to that file.

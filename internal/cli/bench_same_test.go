@@ -61,7 +61,7 @@ func TestSameRequests(t *testing.T) {
 					}
 					delete(body, "rid") // names a request, as SGLang's client does not
 					mu.Lock()
-					got = append(got, brief(body))
+					got = append(got, beginning(body))
 					mu.Unlock()
 					w.Header().Set("Content-Type", "text/event-stream")
 					fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", `{"text":" ok","meta_info":{"completion_tokens":1,"finish_reason":{"type":"length"}},`+
@@ -84,7 +84,7 @@ func TestSameRequests(t *testing.T) {
 					t.Fatalf("%d requests:\n%s", len(got), errs)
 				}
 				for i := range want.Bodies {
-					g, w := got[i].(map[string]any), brief(want.Bodies[i]).(map[string]any)
+					g, w := got[i].(map[string]any), beginning(want.Bodies[i]).(map[string]any)
 					if w["stream_options"] == nil { // asks for the server's count of tokens, which SGLang's client goes without
 						delete(g, "stream_options")
 					}
@@ -99,7 +99,7 @@ func TestSameRequests(t *testing.T) {
 
 // brief is a body with hashes for what is long in it. Of images the pixels are the same, which another test knows, and not
 // the bytes that they are compressed to.
-func brief(v any) any {
+func beginning(v any) any {
 	long := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "#" + hex.EncodeToString(sum[:])[:12]
@@ -107,7 +107,7 @@ func brief(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k := range v {
-			if v[k] = brief(v[k]); k == "url" {
+			if v[k] = beginning(v[k]); k == "url" {
 				v[k] = "an image"
 			}
 		}
@@ -119,7 +119,7 @@ func brief(v any) any {
 			return v
 		}
 		for i := range v {
-			v[i] = brief(v[i])
+			v[i] = beginning(v[i])
 		}
 	case string:
 		if len([]rune(v)) > 20 {

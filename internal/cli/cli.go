@@ -85,6 +85,7 @@ type root struct {
 	Nsys    nsysCmd    `cmd:"" group:"Record" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
 
 	Analyze analyzeCmd `cmd:"" group:"Explain" help:"Find what is slow, what fixing it gains, and how to fix it."`
+	Finding findingCmd `cmd:"" group:"Explain" help:"Show all evidence of one finding of analyze."`
 	Compare compareCmd `cmd:"" group:"Explain" help:"Show what got slower between captures, ranks or runs."`
 	Whatif  whatifCmd  `cmd:"" group:"Explain" help:"Predict how long steps would take if something were faster."`
 	View    viewCmd    `cmd:"" group:"Explain" help:"Show captures and runs in the browser: ranks side by side."`

@@ -44,6 +44,33 @@ func (f Fact) With(name string, value any) Fact {
 	return f
 }
 
+// Names returns a copy of f in which cut has replaced all texts, such as names of kernels and ranks.
+func (f Fact) Names(cut func(string) string) Fact {
+	f.Text = cut(f.Text)
+	f.with = append([]any(nil), f.with...)
+	for i := 1; i < len(f.with); i += 2 {
+		switch v := f.with[i].(type) {
+		case string:
+			f.with[i] = cut(v)
+		case Fact:
+			f.with[i] = v.Names(cut)
+		case []string:
+			list := make([]string, len(v))
+			for k := range v {
+				list[k] = cut(v[k])
+			}
+			f.with[i] = list
+		case []Fact:
+			list := make([]Fact, len(v))
+			for k := range v {
+				list[k] = v[k].Names(cut)
+			}
+			f.with[i] = list
+		}
+	}
+	return f
+}
+
 // String returns the key with all names and values, for tests and logs.
 func (f Fact) String() string {
 	if f.Key == "" {

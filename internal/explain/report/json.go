@@ -52,41 +52,59 @@ func encode(w io.Writer, v any, html bool) error {
 // Plain returns a copy of a result for JSON. The copy has words for facts, and neither null nor NaN. Plain returns nil
 // for nil.
 func Plain[T result.Report | result.PD | result.Comparison | waits.Result](v *T) *T {
+	return copied(v, copier{fact: func(f fact.Fact) fact.Fact { return fact.Name(Words(f)) }})
+}
+
+// Named returns a copy of a result in which cut has replaced all names, such as those of kernels, ranks and files.
+// Named returns nil for nil.
+func Named[T result.Report | result.PD | result.Comparison | waits.Result](v *T, cut func(string) string) *T {
+	return copied(v, copier{fact: func(f fact.Fact) fact.Fact { return f.Names(cut) }, text: cut})
+}
+
+func copied[T any](v *T, c copier) *T {
 	if v == nil {
 		return nil
 	}
-	out := plain(reflect.ValueOf(v).Elem()).Interface().(T)
+	out := c.copy(reflect.ValueOf(v).Elem()).Interface().(T)
 	return &out
 }
 
-// plain returns a copy of v in which facts have words, nil slices are empty slices, and all floats are finite. Values
-// whose type contains no facts, slices or floats are not copied but shared.
-func plain(v reflect.Value) reflect.Value {
+// copier copies results. fact and text replace facts and texts; nil: texts stay.
+type copier struct {
+	fact func(fact.Fact) fact.Fact
+	text func(string) string
+}
+
+// copy returns a copy of v in which facts and texts are replaced, nil slices are empty slices, and all floats are
+// finite. Values whose type contains none of these are not copied but shared.
+func (c copier) copy(v reflect.Value) reflect.Value {
 	if v.Type() == reflect.TypeFor[fact.Fact]() {
-		return reflect.ValueOf(fact.Name(Words(v.Interface().(fact.Fact))))
+		return reflect.ValueOf(c.fact(v.Interface().(fact.Fact)))
 	}
-	if !needsPlain(v.Type()) {
+	if !c.changes(v.Type()) {
 		return v
 	}
 	out := reflect.New(v.Type()).Elem()
 	switch v.Kind() {
+	case reflect.String:
+		out.SetString(c.text(v.String()))
 	case reflect.Float32, reflect.Float64:
 		if f := v.Float(); !math.IsNaN(f) && !math.IsInf(f, 0) {
 			out.SetFloat(f)
 		}
 	case reflect.Slice:
-		if !v.IsNil() && !needsPlain(v.Type().Elem()) {
+		if !v.IsNil() && !c.changes(v.Type().Elem()) {
 			return v
 		}
 		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
 		for i := range v.Len() {
-			out.Index(i).Set(plain(v.Index(i)))
+			out.Index(i).Set(c.copy(v.Index(i)))
 		}
 	case reflect.Struct:
 		out.Set(v)
 		for i := range v.NumField() {
 			if out.Field(i).CanSet() && v.Type().Field(i).Tag.Get("json") != "-" {
-				out.Field(i).Set(plain(v.Field(i)))
+				out.Field(i).Set(c.copy(v.Field(i)))
 			}
 		}
 	default:
@@ -95,15 +113,17 @@ func plain(v reflect.Value) reflect.Value {
 	return out
 }
 
-// needsPlain reports whether a value of this type may contain a nil slice, a fact or a float. Reports contain no maps
-// or pointers; a test checks this.
-func needsPlain(t reflect.Type) bool {
+// changes reports whether a value of this type may contain a nil slice, a fact, a float or a text to replace. Reports
+// contain no maps or pointers; a test checks this.
+func (c copier) changes(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Float32, reflect.Float64:
 		return true
+	case reflect.String:
+		return c.text != nil
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if needsPlain(t.Field(i).Type) {
+			if c.changes(t.Field(i).Type) {
 				return true
 			}
 		}

@@ -12,6 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
+// SpeedOfLight states how far the steps are from the limit of the device, and the changes that are worth something. It
+// returns nothing if the model's configuration was not given.
+func SpeedOfLight(r *result.Report) (out []string) {
+	if s := lightOf(r); s != "" {
+		out = append(out, columns.Clean(s))
+	}
+	for _, s := range lightChanges(r, mostChanges) {
+		out = append(out, columns.Clean(s))
+	}
+	return out
+}
+
 // lightOf states how much of the device's limit the steps of each kind reach, on the rank that spends least of them
 // waiting. It returns "" if the model's configuration was not given.
 func lightOf(r *result.Report) string {

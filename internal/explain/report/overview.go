@@ -71,9 +71,20 @@ type OverviewTime struct {
 
 // NewOverview returns the overview of r. r must have been returned by Plain.
 func NewOverview(r *result.Report) *Overview {
+	o := Digest(r)
+	o.Chart, o.LeftOut = newPageData(r, pageLimits), []string{}
+	o.times(r)
+	p := page{}
+	p.left(r, o.Chart)
+	o.LeftOut = append(o.LeftOut, p.LeftOut...)
+	return o
+}
+
+// Digest returns the sentences of an overview: all but the times and the plots.
+func Digest(r *result.Report) *Overview {
 	o := &Overview{
 		Title: "Capture", Verdict: answer(r), Caveat: caveat(r), NoFault: r.NoFault, Head: headline(r), Findings: []OverviewFinding{},
-		Says: []string{}, Times: []OverviewTime{}, Chart: newPageData(r, pageLimits), LeftOut: []string{},
+		Says: []string{}, Times: []OverviewTime{},
 	}
 	if r.Source.ID != "" {
 		o.Title = columns.Clean(r.Source.ID)
@@ -82,16 +93,13 @@ func NewOverview(r *result.Report) *Overview {
 		o.Says = append(o.Says, capital(text))
 	}
 	for i := range r.Findings {
-		o.Findings = append(o.Findings, overviewOf(r, &r.Findings[i]))
+		o.Findings = append(o.Findings, NewOverviewFinding(r, &r.Findings[i]))
 	}
-	o.times(r)
-	p := page{}
-	p.left(r, o.Chart)
-	o.LeftOut = append(o.LeftOut, p.LeftOut...)
 	return o
 }
 
-func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
+// NewOverviewFinding returns a finding of r in words.
+func NewOverviewFinding(r *result.Report, f *result.Finding) OverviewFinding {
 	out := OverviewFinding{
 		ID: f.ID, Severity: f.Severity, Cost: worth(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
 		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide),

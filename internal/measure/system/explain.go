@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -61,6 +62,8 @@ type Options struct {
 	Open func(context.Context, *window.Input) (*window.Capture, error)
 	// Reference holds step times measured without the profiler; nil: use the reference stored next to the traces.
 	Reference *trace.Reference
+	// Take receives the results of Window and Servers, which print nothing then; nil: print them. Form must be JSON.
+	Take func(*brief.Capture) error
 	// Watch, if not nil, limits the memory that Captured may use until done is called.
 	Watch func() (done func())
 }
@@ -106,6 +109,9 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	}
 	if err := o.page(o.HTML, func(w io.Writer) error { return report.HTML(w, r) }); err != nil {
 		return err
+	}
+	if o.Take != nil {
+		return o.Take(&brief.Capture{Servers: []brief.Server{{Report: r}}, Requests: requests})
 	}
 	if o.Form == JSON {
 		return report.JSON(o.Out, r, requests)
@@ -390,10 +396,25 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 	if run != nil {
 		requests = o.requests(run, all)
 	}
+	if o.Take != nil {
+		return o.Take(taken(all, systems, requests))
+	}
 	if o.Form == JSON {
 		return o.json(all, systems, requests)
 	}
 	return report.Waits(o.Out, requests, o.Show)
+}
+
+// taken returns the results of several servers for [Options.Take].
+func taken(all []*explained, systems []system, requests *waits.Result) *brief.Capture {
+	c := &brief.Capture{Requests: requests}
+	for _, x := range all {
+		c.Servers = append(c.Servers, brief.Server{Name: x.Label(), Role: x.Role, Idle: x.idle, Report: x.report})
+	}
+	for _, s := range systems {
+		c.Together = append(c.Together, s.PD)
+	}
+	return c
 }
 
 // json writes the results of several servers.
