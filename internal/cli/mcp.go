@@ -17,6 +17,7 @@ type mcpCmd struct {
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"With --listen: bearer token that clients must send."`
 	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only that token."`
 
+	agentFlags
 	memoryFlags
 	runPlace
 }
@@ -24,11 +25,15 @@ type mcpCmd struct {
 // Help returns the end of the verb's help text.
 func (c *mcpCmd) Help() string {
 	return `Answers the questions of a coding agent about runs and captures by the Model Context Protocol.
-No tool writes a file or opens a connection. No answer exceeds 8,000 bytes.
+No answer exceeds 8,000 bytes. Without --live, no tool writes a file or opens a
+connection.
 
 Register it with an agent:
   claude mcp add stepscope -- stepscope mcp --root /shared/profiles
   codex mcp add stepscope -- stepscope mcp --root /shared/profiles
+
+Let it also measure a running server, with bounded loads and windows:
+  stepscope mcp --live http://localhost:30000
 
 Over HTTP, on this machine only:
   stepscope mcp --listen --port 8765 --api-key-file token`
@@ -48,6 +53,9 @@ func (c *mcpCmd) Run(ctx context.Context, e *env) error {
 	opt.RunDir, err = c.root()
 	if err != nil {
 		e.Warn("%v: no runs are shown", err)
+	}
+	if opt.Live, err = c.live(e, opt.RunDir); err != nil {
+		return err
 	}
 	server, err := mcp.New(opt)
 	if err != nil {

@@ -84,14 +84,15 @@ func (a *answer) fact(name string, value any) {
 	a.facts[name] = value
 }
 
-// both returns the text, and the facts as JSON unless there are none or too many.
-func (a *answer) both() (text string, facts []byte, err error) {
+// Both implements reply. Facts that are too long are left out.
+func (a *answer) Both() (text string, facts []byte) {
 	if len(a.facts) > 0 {
-		if facts, err = json.Marshal(a.facts); len(facts) > mostFacts {
-			facts = nil
-		}
+		facts, _ = json.Marshal(a.facts) // facts are numbers and truth values
 	}
-	return a.String(), facts, err
+	if len(facts) > mostFacts {
+		facts = nil
+	}
+	return a.String(), facts
 }
 
 // String returns the text.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -33,18 +32,14 @@ func (s *Server) open(ctx context.Context, ref string, said *warnings) (*window.
 		return nil, err
 	}
 	if len(servers) > 1 {
-		var dirs []string
-		for i := range servers {
-			dirs = append(dirs, clean(servers[i].Name))
-		}
-		return nil, fmt.Errorf("this run has %d servers (%s): give the directory of one", len(servers), strings.Join(dirs, ", "))
+		return nil, errSeveral(ref, servers)
 	}
 	in := window.Input{Paths: paths, Read: s.reading}
 	return in.Open(ctx, &progress.Console{W: said}, "read")
 }
 
 // whatIf replays the steps with changes.
-func (s *Server) whatIf(ctx context.Context, in whatIfIn) (*answer, error) {
+func (s *Server) whatIf(ctx context.Context, in whatIfIn) (reply, error) {
 	var settings []worth.Setting
 	for _, text := range in.Change {
 		set, err := worth.ParseSetting(text)
@@ -102,7 +97,7 @@ type checkIn struct {
 }
 
 // check tells what a directory of traces holds.
-func (s *Server) check(ctx context.Context, in checkIn) (*answer, error) {
+func (s *Server) check(ctx context.Context, in checkIn) (reply, error) {
 	path, err := s.roots.find(in.Path)
 	if err != nil {
 		return nil, err
@@ -133,10 +128,4 @@ func (s *Server) check(ctx context.Context, in checkIn) (*answer, error) {
 	out.print(b.String())
 	out.lines("", said.lines)
 	return out, nil
-}
-
-type compareIn struct {
-	A     string `json:"a" jsonschema:"the base: a run or a path"`
-	B     string `json:"b" jsonschema:"a run or a path"`
-	Limit string `json:"limits,omitempty" jsonschema:"what counts as a regression, such as 5% or decode=3%"`
 }

@@ -26,7 +26,7 @@ type requestsIn struct {
 func silent() *progress.Console { return &progress.Console{W: io.Discard} }
 
 // requests shows the percentiles of a load and its slowest requests.
-func (s *Server) requests(ctx context.Context, in requestsIn) (*answer, error) {
+func (s *Server) requests(ctx context.Context, in requestsIn) (reply, error) {
 	path, err := s.roots.find(in.Run)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ type listIn struct {
 }
 
 // listRuns lists the runs, newest first.
-func (s *Server) listRuns(_ context.Context, in listIn) (*answer, error) {
+func (s *Server) listRuns(_ context.Context, in listIn) (reply, error) {
 	if s.roots.runs == "" {
 		return nil, fmt.Errorf("this server has no directory of runs: give a path below %s", strings.Join(s.roots.dirs, ", "))
 	}

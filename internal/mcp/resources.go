@@ -35,7 +35,8 @@ func (s *Server) addResources() {
 			if err != nil {
 				return "", err
 			}
-			return a.String(), nil
+			text, _ := a.Both()
+			return text, nil
 		}))
 	s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "stepscope://run/{id}/report.md", Name: "report", Title: "Report of a run", MIMEType: markdown},
 		resource(func(ctx context.Context, uri string) (string, error) {

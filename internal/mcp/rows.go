@@ -46,7 +46,7 @@ type stepRow struct {
 func (r *stepRow) time() int64 { return r.part.Period }
 
 // steps lists steps. Without a rank, each step is shown for its slowest rank.
-func (s *Server) steps(ctx context.Context, in stepsIn) (*answer, error) {
+func (s *Server) steps(ctx context.Context, in stepsIn) (reply, error) {
 	a, r, err := s.reportOf(ctx, in.ofRun)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ type kernelsIn struct {
 }
 
 // kernels lists the kernels that take the most time.
-func (s *Server) kernels(ctx context.Context, in kernelsIn) (*answer, error) {
+func (s *Server) kernels(ctx context.Context, in kernelsIn) (reply, error) {
 	a, r, err := s.reportOf(ctx, in.ofRun)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ type collectivesIn struct {
 }
 
 // collectives shows who arrives last at collectives, and how wait and transfer divide their time.
-func (s *Server) collectives(ctx context.Context, in collectivesIn) (*answer, error) {
+func (s *Server) collectives(ctx context.Context, in collectivesIn) (reply, error) {
 	a, r, err := s.reportOf(ctx, in.ofRun)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type Options struct {
 	Roots   []string // directories below which captures may be read
 	RunDir  string   // directory of the runs, which is also a root
 	Memory  int64    // limit of the analyses and traces kept, in bytes; 0: 2 GB
+	Live    *Live    // servers that an agent may load and capture; nil: none
 }
 
 // Limits of the work of a server.
@@ -62,6 +63,9 @@ func New(o Options) (*Server, error) {
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addTools()
 	s.addResources()
+	if o.Live != nil {
+		s.addLive(*o.Live)
+	}
 	return s, nil
 }
 
@@ -91,8 +95,13 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, token string, log *
 	return front.Serve(ctx, ln, front.Guard(mux), func(hs *http.Server) { hs.Close() })
 }
 
+// reply is the answer to a call: a text for the model, and facts as JSON. Together they stay below the limit.
+type reply interface {
+	Both() (text string, facts []byte)
+}
+
 // tool adds a tool that only reads. do returns the answer to a call.
-func tool[In any](s *Server, name, about string, do func(ctx context.Context, in In) (*answer, error)) {
+func tool[In any](s *Server, name, about string, do func(ctx context.Context, in In) (reply, error)) {
 	no := false
 	add(s, &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{
 		ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no,
@@ -115,7 +124,7 @@ func schema[In any]() *jsonschema.Schema {
 }
 
 // add adds a tool.
-func add[In any](s *Server, t *mcp.Tool, do func(ctx context.Context, in In) (*answer, error)) {
+func add[In any](s *Server, t *mcp.Tool, do func(ctx context.Context, in In) (reply, error)) {
 	t.InputSchema = schema[In]()
 	mcp.AddTool(s.sdk, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, mostTime, fmt.Errorf("no answer after %s: give a smaller capture, or one rank or step", mostTime))
@@ -133,10 +142,7 @@ func add[In any](s *Server, t *mcp.Tool, do func(ctx context.Context, in In) (*a
 			}
 			return nil, nil, errors.New(clean(err.Error()))
 		}
-		text, facts, err := a.both()
-		if err != nil {
-			return nil, nil, err
-		}
+		text, facts := a.Both()
 		res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 		if len(facts) > 0 {
 			res.StructuredContent = json.RawMessage(facts)

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/measure/system"
@@ -21,24 +22,24 @@ import (
 
 // analysis is the result for one run or capture.
 type analysis struct {
-	*system.Explained
+	*brief.Capture
 	run   *runs.Run // nil: a path without a run
 	paths []string
 	said  []string // warnings of the analysis, a line each
-	part  bool     // data were missing
 }
 
-// report returns the report of the named server. Without a name, it returns the only or the first report.
+// report returns the report of the named server. Without a name, it returns the first report.
 func (a *analysis) report(server string) (*result.Report, error) {
 	var names []string
-	for i, r := range a.Reports {
-		if r == nil {
+	for i := range a.Servers {
+		s := &a.Servers[i]
+		if s.Report == nil {
 			continue
 		}
-		if server == "" || server == a.Names[i] {
-			return r, nil
+		if server == "" || server == s.Name {
+			return s.Report, nil
 		}
-		names = append(names, a.Names[i])
+		names = append(names, clean(s.Name))
 	}
 	return nil, fmt.Errorf("no server %q in this capture; there are: %s", clean(server), strings.Join(names, ", "))
 }
@@ -175,7 +176,7 @@ func (s *Server) analyse(ctx context.Context, ref string) (*analysis, error) {
 		if err != nil {
 			return nil, 0, errors.Join(err, said.err())
 		}
-		a := &analysis{got, run, []string{path}, said.lines, say.Lacks()}
+		a := &analysis{got, run, []string{path}, said.lines}
 		if run != nil {
 			if traces := run.Traces(); len(traces) > 0 {
 				a.paths = traces
@@ -202,8 +203,8 @@ func (w *warnings) err() error {
 // bytes estimates the size of the analysis in memory.
 func (a *analysis) bytes() (sum int64) {
 	const row = 1 << 10 // a row of a table, with its strings
-	for _, r := range a.Reports {
-		if r != nil {
+	for i := range a.Servers {
+		if r := a.Servers[i].Report; r != nil {
 			sum += row * int64(100+len(r.Steps)*(1+len(r.Source.Ranks))+len(r.Kernels)+len(r.Gaps)+len(r.Times)+len(r.Collectives))
 		}
 	}

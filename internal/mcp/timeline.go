@@ -25,7 +25,7 @@ type timelineIn struct {
 }
 
 // timeline lists the spans of a rank in an interval, in order.
-func (s *Server) timeline(ctx context.Context, in timelineIn) (*answer, error) {
+func (s *Server) timeline(ctx context.Context, in timelineIn) (reply, error) {
 	a, r, err := s.reportOf(ctx, in.ofRun)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (p *passage) rate(word string, words []string) int {
 }
 
 // explain gives the definition of a figure from docs/metrics.md.
-func (s *Server) explain(_ context.Context, in explainIn) (*answer, error) {
+func (s *Server) explain(_ context.Context, in explainIn) (reply, error) {
 	word := strings.TrimSpace(loose(in.Word))
 	if word == "" {
 		return nil, errors.New("give a word, such as wait, idle, worth, floor, TPOT")
