@@ -44,36 +44,51 @@ func (c *sizeFlags) answer(e *env, a *brief.Answer, asJSON bool) error {
 }
 
 // args returns the arguments for other verbs on the same input. run is the run that the input names, or nil.
-func (c *analyzeCmd) args(paths []string, run *runs.Run) (a brief.Args) {
+func (c *analyzeCmd) args(paths []string, run *runs.Run) brief.Args {
 	if run != nil && len(paths) == 1 && paths[0] == "last" {
 		paths = []string{run.ID()} // "last" may be another run by then
 	}
-	quoted := func(words []string) string {
-		for i := range words {
-			words[i] = columns.ShellWord(words[i])
-		}
-		return strings.Join(words, " ")
-	}
-	var flags []string
-	for _, f := range []struct{ name, value string }{
-		{"profile-id", c.ProfileID}, {"run-dir", c.RunDir}, {"rules", c.Rules}, {"reference", c.Reference}, {"model-config", c.Model}, {"device", c.Device}, {"on", c.On},
-	} {
-		if f.value != "" && f.value != "local" {
-			flags = append(flags, "--"+f.name, f.value)
-		}
+	a := arguments(paths, "profile-id", c.ProfileID, "run-dir", c.RunDir, "rules", c.Rules, "reference", c.Reference, "model-config", c.Model, "device", c.Device)
+	if c.On != "local" && c.On != "" {
+		a.Flags += " --on " + columns.ShellWord(c.On)
 	}
 	for _, f := range []struct {
 		name  string
 		value float64
 	}{{"from", c.From}, {"to", c.To}} {
 		if f.value != 0 {
-			flags = append(flags, "--"+f.name, fmt.Sprint(f.value))
+			a.Flags += fmt.Sprintf(" --%s %g", f.name, f.value)
 		}
 	}
 	if c.Force {
-		flags = append(flags, "--force")
+		a.Flags += " --force"
 	}
-	return brief.Args{Input: quoted(append([]string{}, paths...)), Flags: quoted(flags)}
+	a.Flags = strings.TrimSpace(a.Flags)
+	return a
+}
+
+// args returns the arguments for compare on the same sides.
+func (c *compareCmd) args() brief.Args {
+	paths := append([]string{c.A, c.B}, c.More...)
+	return arguments(paths, "ranks", c.Ranks, "profile-id", strings.Join(c.ProfileID, ","), "run-dir", c.RunDir, "rules", c.Rules, "model-config", c.Model, "device", c.Device)
+}
+
+// arguments returns quoted arguments. flags alternates names and values; flags without a value are left out.
+func arguments(paths []string, flags ...string) (a brief.Args) {
+	var words []string
+	for _, p := range paths {
+		if p != "" {
+			words = append(words, columns.ShellWord(p))
+		}
+	}
+	a.Input, words = strings.Join(words, " "), nil
+	for i := 0; i < len(flags); i += 2 {
+		if flags[i+1] != "" {
+			words = append(words, "--"+flags[i], columns.ShellWord(flags[i+1]))
+		}
+	}
+	a.Flags = strings.Join(words, " ")
+	return a
 }
 
 // findingCmd is "finding".

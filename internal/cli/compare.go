@@ -9,6 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -31,6 +32,7 @@ type compareCmd struct {
 	lightFlags
 	memoryFlags
 	runPlace
+	briefFlags
 
 	limits gate.Limits
 }
@@ -70,6 +72,9 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if err := c.alone(c.HTML == "-", "--html -", c.Full, "--full", c.All, "--all"); err != nil {
+		return err
+	}
 	done, err := c.watch(e)
 	if err != nil {
 		return err
@@ -101,7 +106,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if len(result.Doubts) > 0 {
 		e.Incomplete()
 	}
-	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return report.Compared(result, o) }, result.Refused)
+	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return c.compared(result, o) }, result.Refused)
 }
 
 // check rejects flags that contradict each other.
@@ -189,6 +194,14 @@ func (c *compareCmd) tables(e *env) report.Options {
 	return o
 }
 
+// compared returns a comparison of captures.
+func (c *compareCmd) compared(r *result.Comparison, o report.Options) *report.Comparison {
+	if c.Brief {
+		return brief.Compared(r)
+	}
+	return report.Compared(r, o)
+}
+
 // show writes a comparison in the requested form. view returns the comparison with the tables that the options request.
 // asJSON is the JSON form of the comparison. The returned error, and so the exit status, depends on --fail-on.
 func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.Comparison, refused bool) (err error) {
@@ -199,6 +212,8 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 	switch {
 	case c.HTML == "-":
 		err = whole.HTML(e.data())
+	case c.Brief:
+		err = c.answer(e, brief.Comparison(v, c.args(), c.MaxBytes), c.JSON)
 	case c.JSON:
 		err = e.printJSON(asJSON)
 	case c.Markdown:

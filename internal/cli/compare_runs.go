@@ -118,7 +118,7 @@ func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) er
 	return c.show(e, out, func(o report.Options) *report.Comparison {
 		v := report.BenchCompared(loads, o)
 		if captures != nil {
-			v.WithCaptures(report.Compared(captures, o))
+			v.WithCaptures(c.compared(captures, o))
 		}
 		return v
 	}, loads.Refused)

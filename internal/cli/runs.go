@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -66,6 +67,7 @@ type runsListCmd struct {
 	Tag   string `placeholder:"TAG" help:"Only runs with this tag."`
 	Limit int    `default:"20" help:"Maximum number of runs to list; 0: all."`
 	JSON  bool   `name:"json" help:"Print as JSON."`
+	briefFlags
 	runPlace
 }
 
@@ -94,6 +96,12 @@ func (c *runsListCmd) Run(e *env) error {
 		shown.Runs = shown.Runs[:min(c.Limit, shown.Total)]
 	}
 	switch {
+	case c.Brief:
+		var rows []brief.Run
+		for _, r := range shown.Rows() {
+			rows = append(rows, brief.Run(r))
+		}
+		return c.answer(e, brief.Runs(root, rows, shown.Total, "stepscope runs list --limit 0", c.MaxBytes), c.JSON)
 	case c.JSON:
 		return e.printJSON(shown)
 	case shown.Total == 0:

@@ -144,11 +144,12 @@ func (s *Server) listRuns(_ context.Context, in listIn) (reply, error) {
 	list = slices.DeleteFunc(list, func(r runs.Entry) bool {
 		return in.Kind != "" && r.Kind != in.Kind || in.Tag != "" && !slices.Contains(r.Tags, in.Tag)
 	})
+	rows := (&runs.Listing{Runs: list}).Rows()
 	out := &answer{}
 	out.fact("runs", len(list))
-	out.rows("id | kind | when | model | status | traces | key figures", len(list), limited(in.Limit, 20, 50), "narrow by kind or tag, or raise limit", func(i int) string {
-		r := &list[i]
-		return strings.Join([]string{clean(r.ID), clean(r.Kind), r.Created.Format("2006-01-02 15:04:05Z"), clean(r.Model), string(r.Status), fmt.Sprint(r.Traces), clean(r.Figures())}, " | ")
+	out.rows("id | what | when | model | status | traces | key figures", len(list), limited(in.Limit, 20, 50), "narrow by kind or tag, or raise limit", func(i int) string {
+		r := &rows[i]
+		return strings.Join([]string{clean(r.ID), clean(r.What), r.Created.UTC().Format("2006-01-02 15:04:05Z"), clean(r.Model), r.Status, fmt.Sprint(list[i].Traces), clean(r.Numbers)}, " | ")
 	})
 	return out, nil
 }

@@ -20,30 +20,43 @@ type Listing struct {
 	Runs   []Entry `json:"runs"`
 }
 
-// Print writes the list for people.
-func (l *Listing) Print(w io.Writer) error {
-	rows := [][]string{{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}}
+// Row is a run of a list as text.
+type Row struct {
+	ID      string
+	What    string // tool or kind, with tags
+	Created time.Time
+	Model   string
+	Status  string
+	Numbers string // the most important figures
+}
+
+// Rows returns the runs as text.
+func (l *Listing) Rows() (rows []Row) {
 	for _, r := range l.Runs {
 		what := cmp.Or(r.Tool, r.Kind)
 		if len(r.Tags) > 0 {
 			what += " [" + strings.Join(r.Tags, ", ") + "]"
 		}
-		rows = append(rows, []string{r.ID, when(r.Created), what, tail(r.Model, 32), string(r.Status), r.Figures()})
+		var numbers []string
+		for _, n := range r.Numbers[:min(3, len(r.Numbers))] {
+			numbers = append(numbers, n.Name+" "+figure(n))
+		}
+		rows = append(rows, Row{r.ID, what, r.Created, r.Model, string(r.Status), strings.Join(numbers, ", ")})
+	}
+	return rows
+}
+
+// Print writes the list for people.
+func (l *Listing) Print(w io.Writer) error {
+	rows := [][]string{{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}}
+	for _, r := range l.Rows() {
+		rows = append(rows, []string{r.ID, when(r.Created), r.What, tail(r.Model, 32), r.Status, r.Numbers})
 	}
 	err := columns.Left(w, rows)
 	if older := l.Total - len(l.Runs); older > 0 && err == nil {
 		_, err = fmt.Fprintf(w, "%d older runs; --limit 0 lists all\n", older)
 	}
 	return err
-}
-
-// Figures returns the three most important numbers of the run in one line.
-func (e *Entry) Figures() string {
-	var numbers []string
-	for _, n := range e.Numbers[:min(3, len(e.Numbers))] {
-		numbers = append(numbers, n.Name+" "+figure(n))
-	}
-	return strings.Join(numbers, ", ")
 }
 
 // tail shortens a path by cutting off its beginning, because the end of a path is more informative.

@@ -103,7 +103,7 @@ type rankRow struct {
 // Analysis answers what an analysis found, in at most limit bytes.
 func Analysis(c *Capture, limit int) *Answer {
 	c = c.named()
-	return &Answer{limit, func(m amount) content { return newAnalysis(c, m) }}
+	return newAnswer(limit, func(m amount) content { return newAnalysis(c, m) })
 }
 
 // named returns a copy of c without names that are long or disturb a terminal. Tables that no answer shows are left out.
@@ -184,6 +184,9 @@ func newServer(in *Server, m amount) (s serverAnalysis, left [4]int) {
 	s.Verdict = cut(d.Verdict, 2*m.sentence)
 	if d.Caveat != "" {
 		s.Missing = append(s.Missing, cut(d.Caveat, m.sentence))
+	}
+	if r.Light.Model == "" {
+		s.Missing = append(s.Missing, "the model's configuration (--model-config): without it, the limit of the device is not known")
 	}
 	found, more := few(r.Findings, m.findings)
 	left[0] += more
@@ -382,15 +385,7 @@ func (f *finding) write(b *strings.Builder, i int) {
 		fmt.Fprintf(b, " [%s]", f.Cost)
 	}
 	b.WriteByte('\n')
-	for _, s := range f.Facts {
-		b.WriteString("   - " + s + "\n")
-	}
-	for _, s := range f.Next {
-		b.WriteString("   - next: " + s + "\n")
-	}
-	if f.More > 0 {
-		fmt.Fprintf(b, "   - omitted: %s\n", plural(f.More, "fact"))
-	}
+	facts(b, f.Facts, f.Next, f.More)
 }
 
 func list(b *strings.Builder, title string, sentences []string) {

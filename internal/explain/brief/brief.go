@@ -29,8 +29,13 @@ const (
 
 // Answer is a bounded answer.
 type Answer struct {
-	limit int
-	build func(amount) content
+	limit   int
+	amounts []amount // in decreasing order
+	build   func(amount) content
+}
+
+func newAnswer(limit int, build func(amount) content) *Answer {
+	return &Answer{limit, amounts(limit), build}
 }
 
 // content is an answer with a certain amount of detail. Its JSON form has the same content as its text.
@@ -50,12 +55,13 @@ func (a *Answer) Both() (text string, compact []byte) {
 
 // fit returns the content with the largest amount of detail whose size is within the limit.
 func (a *Answer) fit(size func(content) int) content {
-	for _, m := range amounts(a.limit) {
-		if c := a.build(m); size(c) <= a.limit {
-			return c
+	var c content
+	for _, m := range a.amounts {
+		if c = a.build(m); size(c) <= a.limit {
+			break
 		}
 	}
-	return a.build(amount{sentence: nameBytes})
+	return c
 }
 
 // encode returns a value as one line of JSON.
@@ -83,25 +89,30 @@ func amounts(limit int) (all []amount) {
 	k := max(limit/Default, 1)
 	m := amount{findings: 5 * k, facts: 3 * k * k, rows: 8 * k, notes: 4 * k, sentence: 600}
 	all = append(all, m)
-	for {
-		switch {
-		case m.sentence > 300:
-			m.sentence -= 150
-		case m.rows > 2:
-			m.rows -= (m.rows + 3) / 4
-		case m.facts > 1:
-			m.facts -= (m.facts + 3) / 4
-		case m.notes > 1:
-			m.notes -= (m.notes + 3) / 4
-		case m.findings > 1:
-			m.findings -= (m.findings + 3) / 4
-		case m.sentence > nameBytes:
-			m.sentence = nameBytes
-		default:
-			return all
+	for _, to := range []amount{
+		{sentence: 300, rows: 4, facts: 3, notes: 4, findings: 5}, {facts: 1, rows: 4, notes: 2, findings: 5, sentence: 300},
+		{facts: 1, rows: 2, notes: 1, findings: 5, sentence: 300}, {facts: 1, rows: 1, findings: 3, sentence: 300}, {findings: 3, sentence: nameBytes},
+		{findings: 1, sentence: nameBytes}, {sentence: nameBytes / 2},
+	} {
+		for m.towards(to) {
+			all = append(all, m)
 		}
-		all = append(all, m)
 	}
+	return all
+}
+
+// towards reduces the first part of m that exceeds that of to by a quarter. It returns false if there is none.
+func (m *amount) towards(to amount) bool {
+	for _, p := range []struct {
+		of    *int
+		least int
+	}{{&m.sentence, to.sentence}, {&m.rows, to.rows}, {&m.facts, to.facts}, {&m.notes, to.notes}, {&m.findings, to.findings}} {
+		if *p.of > p.least {
+			*p.of = max(*p.of-(*p.of+3)/4, p.least)
+			return true
+		}
+	}
+	return false
 }
 
 // Omitted counts what an answer leaves out.

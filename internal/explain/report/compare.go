@@ -38,7 +38,7 @@ type comparedCause struct {
 	Facts             []string
 	Rows              []string // one per kernel
 	Next              []string
-	Guide             string
+	Guide, Finding    string
 	Fits              bool // the cause has the same direction as the change of the step time
 }
 
@@ -102,7 +102,7 @@ func (v *Comparison) answer(limit float64, limits []string, refused bool, worse 
 
 // causeText returns a cause as text.
 func causeText(x *result.Cause) comparedCause {
-	out := comparedCause{Mark: strings.ToUpper(columns.Clean(x.Change)), Title: columns.Clean(Words(withoutWorth(x.Text))), Guide: x.Guide, Fits: x.Fits}
+	out := comparedCause{Mark: strings.ToUpper(columns.Clean(x.Change)), Title: columns.Clean(Words(withoutWorth(x.Text))), Guide: x.Guide, Finding: x.Finding, Fits: x.Fits}
 	switch {
 	case x.Change == result.New && x.B > 0:
 		out.Cost = worthText(x.B, x.AtMost)

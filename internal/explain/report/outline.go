@@ -23,7 +23,8 @@ type OutlineCause struct {
 	Facts               []string // also the changes of kernels
 	Next                []string
 	Guide               string
-	Fits                bool // the cause has the same direction as the change of the step time
+	Finding             string // id in the analysis of the side that has the cause; "": no finding
+	Fits                bool   // the cause has the same direction as the change of the step time
 }
 
 // Outline returns the comparison in sentences.
@@ -33,7 +34,7 @@ func (v *Comparison) Outline() *Outline {
 		Doubts: v.doubts, Notes: v.notes,
 	}
 	for _, c := range v.causes {
-		o.Causes = append(o.Causes, OutlineCause{c.Mark, c.Title, c.Cost, append(c.Facts[:len(c.Facts):len(c.Facts)], c.Rows...), c.Next, c.Guide, c.Fits})
+		o.Causes = append(o.Causes, OutlineCause{c.Mark, c.Title, c.Cost, append(c.Facts[:len(c.Facts):len(c.Facts)], c.Rows...), c.Next, c.Guide, c.Finding, c.Fits})
 	}
 	if len(v.tables) > 0 {
 		for _, c := range v.tables[0].cols {
