@@ -19,9 +19,10 @@ var wings = [][]struct {
 	may  string
 }{
 	{{"cmd", "cli base"}},
-	{{"cli", "reference view watch measure job explain capture tracefile runs api trace bench docs base"}},
+	{{"cli", "reference mcp view watch measure job explain capture tracefile runs api trace bench docs base"}},
 	{
 		{"reference", "measure explain capture tracefile runs api trace bench base"},
+		{"mcp", "measure explain tracefile runs trace bench docs base"},
 		{"view", "explain capture runs bench trace base"},
 		{"watch", "explain capture tracefile runs trace base"},
 		{"measure", "job explain capture tracefile runs api trace bench base"},
@@ -64,7 +65,7 @@ func TestCore(t *testing.T) {
 // Limits of the map: floors, and imports between wings.
 const (
 	mostFloors = 7
-	mostArrows = 67
+	mostArrows = 76
 )
 
 // budgets limits each wing: lines of Go without tests and generated files, packages, and imports between its packages.
@@ -74,12 +75,13 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9620, 5, 3},
-	"cli":       {11500, 1, 0},
+	"cli":       {12100, 1, 0},
 	"cmd":       {20, 1, 0},
-	"docs":      {70, 1, 0},
+	"docs":      {80, 2, 0},
 	"explain":   {41700, 24, 76},
 	"job":       {8900, 4, 4},
-	"measure":   {13340, 8, 10},
+	"mcp":       {1900, 1, 0},
+	"measure":   {13400, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2800, 1, 0},
 	"testing":   {3850, 12, 0},
@@ -144,7 +146,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 124_400 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, and bounded answers
+	mostCore      = 128_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, and bounded answers
 	mostReference = 32_000
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/system"
@@ -56,27 +57,41 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 		return nil, err
 	}
 	if root != "" && len(targets) > 0 {
-		// Record in the same way as the verb profile, with the default values of profile's flags.
+		record := recorder{targets: targets, dir: dir, fetch: fetch, root: root, sessions: c.windows()}
 		o.Record = func(ctx context.Context, steps int, say *progress.Console, far *torch.Progress) (string, error) {
-			e.hold("the servers to write their windows")
-			defer e.holds.Store(nil)
-			p := &system.Profile{
-				Targets: targets, Window: torch.Window{OutputDir: dir, NumSteps: steps, Activities: []string{"CPU", "GPU"}},
-				Options: torch.Options{Fetch: fetch, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far, Sessions: c.windows()},
-				Root:    root, Explain: &system.Options{Say: say},
-				Create: func(about runs.About) (*runs.Run, error) {
-					about.Args = e.args
-					return runs.Create(root, about, 64<<20)
-				},
-			}
-			run, err := p.Record(ctx)
-			if err != nil {
-				return "", err
-			}
-			return run.ID(), nil
+			return record.record(ctx, e, steps, say, far)
 		}
 	}
 	return live.New(o), nil
+}
+
+// recorder records windows of servers in the same way as the verb profile with the default values of its flags.
+type recorder struct {
+	targets  []torch.Target
+	dir      string // directory on the servers
+	fetch    *collect.Template
+	root     string // directory of the runs
+	sessions string
+}
+
+// record records a window of some steps and returns the id of its run.
+func (r *recorder) record(ctx context.Context, e *env, steps int, say *progress.Console, far *torch.Progress) (string, error) {
+	e.hold("the servers to write their windows")
+	defer e.holds.Store(nil)
+	p := &system.Profile{
+		Targets: r.targets, Window: torch.Window{OutputDir: r.dir, NumSteps: steps, Activities: []string{"CPU", "GPU"}},
+		Options: torch.Options{Fetch: r.fetch, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far, Sessions: r.sessions},
+		Root:    r.root, Explain: &system.Options{Say: say},
+		Create: func(about runs.About) (*runs.Run, error) {
+			about.Args = e.args
+			return runs.Create(r.root, about, 64<<20)
+		},
+	}
+	run, err := p.Record(ctx)
+	if err != nil {
+		return "", err
+	}
+	return run.ID(), nil
 }
 
 // logs assigns logs to their servers. A log without a server is shown separately.

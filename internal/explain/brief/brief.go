@@ -47,6 +47,12 @@ func (a *Answer) Text() string { return a.fit(func(c content) int { return len(c
 // JSON returns the answer as one line of JSON, within the limit.
 func (a *Answer) JSON() []byte { return encode(a.fit(func(c content) int { return len(encode(c)) })) }
 
+// Both returns the answer as text and as one line of JSON, which are within the limit together.
+func (a *Answer) Both() (text string, compact []byte) {
+	c := a.fit(func(c content) int { return len(c.text()) + len(encode(c)) })
+	return c.text(), encode(c)
+}
+
 // fit returns the content with the largest amount of detail whose size is within the limit.
 func (a *Answer) fit(size func(content) int) content {
 	var c content
