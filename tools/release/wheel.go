@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"embed"
 	"encoding/base64"
 	"fmt"
@@ -21,7 +20,7 @@ const repository = "https://github.com/stepscope/stepscope"
 //go:embed python/stepscope/*.py
 var python embed.FS
 
-// licences are files of the checkout.
+// licences are files of the checkout, which the program must come with.
 var licences = []string{"LICENSE", "NOTICE", "THIRD_PARTY_NOTICES"}
 
 // wheel is a wheel of a binary, by
@@ -34,31 +33,15 @@ type wheel struct {
 	sbom    []byte // CycloneDX
 }
 
-// packWheel checks the binary, and writes its wheel into the directory out.
-func packWheel(target, binary, sbom, out string) error {
-	p, ok := platforms[target]
-	if !ok {
-		return fmt.Errorf("%s has no tag for wheels", target)
-	}
-	w := wheel{tags: p.tags}
-	var err error
-	if w.binary, err = os.ReadFile(binary); err != nil {
+// packWheel writes the wheel of a binary into the directory out.
+func packWheel(out, sbom, target, binary string) error {
+	b, err := openProgram(target, binary)
+	if err != nil {
 		return err
 	}
-	if err := p.check(bytes.NewReader(w.binary)); err != nil {
-		return fmt.Errorf("%s: no wheel for %s: %w", binary, target, err)
-	}
-	info, err := buildinfo.Read(bytes.NewReader(w.binary))
-	if err != nil {
+	w := wheel{tags: platforms[target].tags, commit: b.commit, binary: b.data}
+	if w.version, err = pythonVersion(b.version); err != nil {
 		return fmt.Errorf("%s: %w", binary, err)
-	}
-	if w.version, err = pythonVersion(info.Main.Version); err != nil {
-		return fmt.Errorf("%s: %w", binary, err)
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			w.commit = s.Value
-		}
 	}
 	if w.sbom, err = os.ReadFile(sbom); err != nil {
 		return err
@@ -67,8 +50,13 @@ func packWheel(target, binary, sbom, out string) error {
 	if err := w.pack(&packed); err != nil {
 		return err
 	}
-	fmt.Println(w.name())
-	return os.WriteFile(filepath.Join(out, w.name()), packed.Bytes(), 0o644)
+	return write(out, w.name(), packed.Bytes())
+}
+
+// write writes a file of the release, and prints its name.
+func write(out, name string, data []byte) error {
+	fmt.Println(name)
+	return os.WriteFile(filepath.Join(out, name), data, 0o644)
 }
 
 // name returns the name of the file.
