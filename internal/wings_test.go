@@ -74,14 +74,14 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9450, 5, 3},
-	"cli":       {11200, 1, 0},
+	"cli":       {11260, 1, 0}, // with runs export
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
 	"explain":   {41100, 24, 75},
 	"job":       {8900, 4, 4},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},
-	"runs":      {2800, 1, 0},
+	"runs":      {2900, 1, 0}, // with runs export
 	"testing":   {3850, 12, 0},
 	"trace":     {2420, 1, 0},
 	"tracefile": {18900, 16, 36},
