@@ -33,9 +33,11 @@ func writeZip(w io.Writer, members []member) error {
 			return err
 		}
 		h := &zip.FileHeader{
-			Name: m.name, Method: zip.Deflate, ReaderVersion: 20, CreatorVersion: 20, ModifiedDate: 1<<5 | 1,
+			Name: m.name, Method: zip.Deflate, ReaderVersion: 20, CreatorVersion: 20,
 			CRC32: crc32.ChecksumIEEE(m.data), CompressedSize64: uint64(packed.Len()), UncompressedSize64: uint64(len(m.data)),
 		}
+		//lint:ignore SA1019 Modified has no effect on raw members, and adds an extra field to others
+		h.ModifiedDate = 1<<5 | 1
 		h.SetMode(m.mode)
 		body, err := z.CreateRaw(h)
 		if err != nil {
