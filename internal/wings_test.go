@@ -83,7 +83,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"mcp":       {1900, 1, 0},
 	"measure":   {13400, 8, 10},
 	"reference": {32490, 29, 70},
-	"runs":      {2800, 1, 0},
+	"runs":      {2900, 1, 0},
 	"testing":   {3850, 12, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},

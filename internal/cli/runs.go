@@ -20,6 +20,7 @@ type runsCmd struct {
 	List   runsListCmd   `cmd:"" help:"List the runs, newest first."`
 	Show   runsShowCmd   `cmd:"" help:"Show the files and results of a run."`
 	Import runsImportCmd `cmd:"" help:"Keep results of other benchmark clients as runs."`
+	Export runsExportCmd `cmd:"" help:"Pack a run as a tar file."`
 	Rm     runsRmCmd     `cmd:"" help:"Remove runs with all their files."`
 }
 
