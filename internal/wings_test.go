@@ -78,7 +78,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {12100, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {80, 2, 0},
-	"explain":   {41700, 24, 76},
+	"explain":   {43000, 24, 76},
 	"job":       {8900, 4, 4},
 	"mcp":       {1900, 1, 0},
 	"measure":   {13400, 8, 10},
