@@ -96,7 +96,7 @@ type checkIn struct {
 	Path string `json:"path" jsonschema:"a directory or file below a root, or a run"`
 }
 
-// check tells what a directory of traces holds.
+// check lists the contents and problems of a directory of traces.
 func (s *Server) check(ctx context.Context, in checkIn) (reply, error) {
 	path, err := s.roots.find(in.Path)
 	if err != nil {

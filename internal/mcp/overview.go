@@ -20,7 +20,7 @@ import (
 // mostBoth limits both forms of an answer together, in bytes. The envelope of the protocol takes the rest of 8,000.
 const mostBoth = 7800
 
-// overview answers what an analysis found.
+// overview gives the results of an analysis.
 func (s *Server) overview(ctx context.Context, in ofRun) (reply, error) {
 	a, err := s.analyse(ctx, in.Run)
 	if err != nil {

@@ -156,7 +156,7 @@ type collectivesIn struct {
 	To   *int   `json:"to,omitempty" jsonschema:"last step"`
 }
 
-// collectives shows who arrives last at collectives, and how wait and transfer divide their time.
+// collectives lists the ranks by their lateness at collectives, and divides the time of collectives into wait and transfer.
 func (s *Server) collectives(ctx context.Context, in collectivesIn) (reply, error) {
 	a, r, err := s.reportOf(ctx, in.ofRun)
 	if err != nil {

@@ -45,7 +45,7 @@ type Server struct {
 	sdk     *mcp.Server
 }
 
-// instructions tell a model what the tools are for.
+// instructions describe the purpose of the tools to a model.
 const instructions = `Explains captures and load tests of LLM servers: which rank is late and why, how far steps are from the device's limit, why requests are slow. ` +
 	`Start with list_runs or overview, then finding. Quote figures as given. A run is an id, "last", or a path.`
 
