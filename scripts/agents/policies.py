@@ -1,0 +1,149 @@
+"""Scripted policies that answer a problem from the tools alone. Each returns an answer: kind, late, missing, cut, slower
+and says, a text in which every number and name stands in a result of a tool."""
+
+import re
+import statistics
+
+UNITS = {"ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+def ms(text):
+    """Returns a duration such as "749 µs" in ms."""
+    value, unit = text.split()[:2]
+    return float(value.replace(",", "")) * UNITS[unit]
+
+
+def empty(kind="healthy"):
+    """Returns an answer that blames nobody."""
+    return {"kind": kind, "late": [], "missing": [], "cut": [], "slower": "", "says": []}
+
+
+async def overview_only(s, p):
+    """Policy A: believes overview. A finding is blame from severity medium on."""
+    if p.base:
+        a, b = await s.call("overview", run=p.base), await s.call("overview", run=p.run)
+        return pair_of_overviews(a["servers"][0], b["servers"][0])
+    return of_overview(await s.call("overview", run=p.run))
+
+
+def of_overview(facts):
+    """Returns the answer of one overview."""
+    answer = empty()
+    for f in facts["servers"][0]["findings"]:
+        if f["severity"] not in ("high", "medium"):
+            continue
+        if f["id"].startswith("straggler-"):
+            answer["late"].append(blame(f))
+            answer["says"].append(f["title"])
+        elif f["id"].startswith("host_bound-decode"):
+            answer["kind"] = "host_bound"
+            answer["says"].append(f["title"])
+        elif f["id"].startswith("data-cut-"):
+            answer["cut"] += re.findall(r"file of (TP\S+) ends early", f["title"])
+        elif f["id"] == "data-missing":
+            answer["missing"] += re.findall(r"TP[\w-]+", f["title"])
+    if answer["late"]:
+        answer["kind"] = "late"
+    return answer
+
+
+def blame(f):
+    """Returns the blame of a finding of a late rank."""
+    worth = re.search(r"worth (?:up to )?([\d.,]+ \S+)", f["cost"])
+    return {
+        "rank": f["ranks"][0], "since": f["first_step"], "cause": f["cause"], "wait": f["cost_ns_per_step"] / 1e6,
+        "worth": ms(worth[1]) if worth else None, "quotes": [str(f["cost_ns_per_step"]), *([worth[1]] if worth else [])],
+    }
+
+
+def pair_of_overviews(a, b):
+    """Compares the decode steps of two overviews by hand."""
+    x, y = ([t for t in s["times"] if t["kind"] == "decode"][0] for s in (a, b))
+    answer = empty("slower" if y["step_ns"] > 1.03 * x["step_ns"] else "same")
+    answer["says"].append(f"decode steps: {x['step_ns']} and {y['step_ns']} ns")
+    return answer
+
+
+async def drill_down(s, p):
+    """Policy B: overview, then the evidence of each late rank; compare for pairs."""
+    if p.base:
+        c = await s.call("compare", a=p.base, b=p.run)
+        answer = empty("slower" if any(r[-1] == "slower" for r in c["rows"]) else "same")
+        answer["says"] += [c["verdict"]] + [x for cause in c["causes"] for x in cause["facts"]]
+        answer["slower"] = " ".join(answer["says"])
+        return answer
+    facts = await s.call("overview", run=p.run)
+    answer = of_overview(facts)
+    for f in facts["servers"][0]["findings"]:
+        if f["id"].startswith("straggler-") and f["severity"] in ("high", "medium"):
+            whole = await s.call("finding", run=p.run, id=f["id"])
+            answer["says"].append(whole["title"])
+    return answer
+
+
+def table(text, head):
+    """Returns the rows of the table whose heading begins with head, as dicts by column."""
+    lines = text.splitlines()
+    start = next((i for i, l in enumerate(lines) if l.startswith(head)), None)
+    if start is None:
+        return []
+    columns, rows = lines[start].split(" | "), []
+    for line in lines[start + 1 :]:
+        cells = line.split(" | ")
+        if len(cells) != len(columns):
+            break
+        rows.append(dict(zip(columns, cells)))
+    return rows
+
+
+async def raw_only(s, p):
+    """Policy C: rules of thumb over steps, kernels and collectives, without any finding."""
+    if p.base:
+        return await pair_of_tables(s, p)
+    text = await s.text("collectives", run=p.run)
+    ranks = table(text, "rank | steps")
+    answer = empty()
+    numbers = sorted(int(m[1]) for r in ranks if (m := re.match(r"TP(\d+)$", r["rank"])))
+    answer["missing"] = [f"TP{n:02}" for n in range(numbers[-1] if numbers else 0) if n not in numbers]
+    most = max(int(r["steps"]) for r in ranks)
+    answer["cut"] = [r["rank"] for r in ranks if int(r["steps"]) < most - 1]
+    steps = await s.text("steps", run=p.run, kind="decode", limit=50)
+    rows = table(steps, "step | kind")
+    time = {int(r["step"]): ms(r["time"]) for r in rows}
+    late = [r for r in table(text, "step | kind | last") if r["kind"] == "decode" and int(r["step"]) in time]
+    for rank in sorted({r["last"] for r in late}):
+        answer["late"] += suspect(rank, [r for r in late if r["last"] == rank], late, time)
+    idle = statistics.median(ms(re.search(r"\((.*)\)", r["idle (host)"])[1]) / ms(r["time"]) for r in rows)
+    answer["kind"] = "late" if answer["late"] else "host_bound" if idle > 0.3 else "healthy"
+    return answer
+
+
+def suspect(rank, mine, late, time):
+    """Returns the blame of a rank that is last in the given steps, if the others wait long and in a row."""
+    heavy = [r for r in mine if ms(r["others waited"]) > max(0.05 * time[int(r["step"])], 0.05)]
+    since = [r for r in late if r["last"] == rank or False]
+    if len(heavy) < 4 or len(heavy) < 0.6 * len([r for r in late if int(r["step"]) >= int(heavy[0]["step"])]):
+        return []
+    wait = statistics.median_low([ms(r["others waited"]) for r in heavy])
+    row = next(r for r in heavy if ms(r["others waited"]) == wait)
+    kernels, others = (int(x.replace(",", "")) for x in row["kernels, others"].split(", "))
+    gap, other_gap = (ms(x) for x in row["host gap, others"].split(", "))
+    cause = "work" if kernels > 1.03 * others else "host" if gap - other_gap > 0.5 * wait else "device"
+    quotes = [row["others waited"], row["kernels, others"], row["host gap, others"]]
+    return [{"rank": rank, "since": int(heavy[0]["step"]), "cause": cause, "wait": wait, "worth": None, "quotes": quotes}]
+
+
+async def pair_of_tables(s, p):
+    """Compares the steps and kernels of two captures by hand."""
+    medians, kernels = [], []
+    for run in (p.base, p.run):
+        rows = table(await s.text("steps", run=run, kind="decode", limit=50), "step | kind")
+        medians.append(statistics.median_low([ms(r["time"]) for r in rows]))
+        kernels.append({r["kernel"]: r for r in table(await s.text("kernels", run=run, kind="decode"), "share | kind")})
+    answer = empty("slower" if medians[1] > 1.03 * medians[0] else "same")
+    for name, was in kernels[0].items():
+        now = kernels[1].get(name)
+        if answer["kind"] == "slower" and now and was["class"] != "communication" and ms(now["median"]) > 1.1 * ms(was["median"]):
+            answer["says"].append(f"{name}: {was['median']} and {now['median']}")
+    answer["slower"] = " ".join(answer["says"])
+    return answer
