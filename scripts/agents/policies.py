@@ -101,36 +101,45 @@ async def raw_only(s, p):
     if p.base:
         return await pair_of_tables(s, p)
     text = await s.text("collectives", run=p.run)
-    ranks = table(text, "rank | steps")
+    ranks = {r["rank"]: r for r in table(text, "rank | steps")}
     answer = empty()
-    numbers = sorted(int(m[1]) for r in ranks if (m := re.match(r"TP(\d+)$", r["rank"])))
+    numbers = sorted(int(m[1]) for r in ranks if (m := re.match(r"TP(\d+)$", r)))
     answer["missing"] = [f"TP{n:02}" for n in range(numbers[-1] if numbers else 0) if n not in numbers]
-    most = max(int(r["steps"]) for r in ranks)
-    answer["cut"] = [r["rank"] for r in ranks if int(r["steps"]) < most - 1]
-    steps = await s.text("steps", run=p.run, kind="decode", limit=50)
-    rows = table(steps, "step | kind")
-    time = {int(r["step"]): ms(r["time"]) for r in rows}
-    late = [r for r in table(text, "step | kind | last") if r["kind"] == "decode" and int(r["step"]) in time]
-    for rank in sorted({r["last"] for r in late}):
-        answer["late"] += suspect(rank, [r for r in late if r["last"] == rank], late, time)
+    most = max(int(r["steps"]) for r in ranks.values())
+    answer["cut"] = [name for name, r in ranks.items() if int(r["steps"]) < most - 1]
+    rows = table(await s.text("steps", run=p.run, kind="decode", limit=50), "step | kind")
+    usual = statistics.median(ms(r["time"]) for r in rows)
+    last = [r for r in table(text, "step | kind | last") if r["kind"] == "decode"]
+    for name, rank in ranks.items():
+        answer["late"] += suspect(rank, [r for r in last if r["last"] == name], usual, last)
     idle = statistics.median(ms(re.search(r"\((.*)\)", r["idle (host)"])[1]) / ms(r["time"]) for r in rows)
     answer["kind"] = "late" if answer["late"] else "host_bound" if idle > 0.3 else "healthy"
     return answer
 
 
-def suspect(rank, mine, late, time):
-    """Returns the blame of a rank that is last in the given steps, if the others wait long and in a row."""
-    heavy = [r for r in mine if ms(r["others waited"]) > max(0.05 * time[int(r["step"])], 0.05)]
-    since = [r for r in late if r["last"] == rank or False]
-    if len(heavy) < 4 or len(heavy) < 0.6 * len([r for r in late if int(r["step"]) >= int(heavy[0]["step"])]):
-        return []
-    wait = statistics.median_low([ms(r["others waited"]) for r in heavy])
-    row = next(r for r in heavy if ms(r["others waited"]) == wait)
-    kernels, others = (int(x.replace(",", "")) for x in row["kernels, others"].split(", "))
-    gap, other_gap = (ms(x) for x in row["host gap, others"].split(", "))
-    cause = "work" if kernels > 1.03 * others else "host" if gap - other_gap > 0.5 * wait else "device"
-    quotes = [row["others waited"], row["kernels, others"], row["host gap, others"]]
-    return [{"rank": rank, "since": int(heavy[0]["step"]), "cause": cause, "wait": wait, "worth": None, "quotes": quotes}]
+def suspect(rank, mine, usual, last):
+    """Returns the blame of a rank, given its row and the steps in which it waited least. It is late if the others wait
+    over 5 % of the usual step in four of its steps or more, and in the last step or in most steps."""
+
+    def more_work(r):
+        kernels, others = (int(x) for x in r["kernels, others"].split(", "))
+        return kernels > 1.03 * others
+
+    for cause in ("work", ""):
+        heavy = [r for r in mine if ms(r["others waited"]) > max(0.05 * usual, 0.05) and more_work(r) == bool(cause)]
+        if len(heavy) < 4:
+            continue
+        until_end = int(heavy[-1]["step"]) == int(last[-1]["step"])
+        if not until_end and ms(rank["made others wait"]) < 0.05 * usual:
+            continue
+        waits = sum(ms(r["others waited"]) for r in heavy)
+        gaps = sum(ms(a) - ms(b) for a, b in (r["host gap, others"].split(", ") for r in heavy))
+        row = sorted(heavy, key=lambda r: ms(r["others waited"]))[len(heavy) // 2]
+        return [{
+            "rank": rank["rank"], "since": int(heavy[0]["step"]), "cause": cause or ("host" if gaps > 0.5 * waits else "device"),
+            "wait": ms(row["others waited"]), "worth": None, "quotes": [row["others waited"], row["kernels, others"], row["host gap, others"]],
+        }]
+    return []
 
 
 async def pair_of_tables(s, p):
