@@ -31,7 +31,7 @@ var arrows = []struct {
 		"internal/explain", "internal/explain/brief", "internal/explain/dumps", "internal/explain/export",
 		"internal/explain/kernel", "internal/explain/light", "internal/explain/report", "internal/explain/result",
 		"internal/explain/window", "internal/explain/worth", "internal/job", "internal/job/slurm",
-		"internal/job/spec", "internal/measure/batch", "internal/measure/experiment",
+		"internal/job/spec", "internal/mcp", "internal/measure/batch", "internal/measure/experiment",
 		"internal/measure/imageload", "internal/measure/load", "internal/measure/load/selftest",
 		"internal/measure/ranks", "internal/measure/system", "internal/measure/workload",
 		"internal/reference/demo", "internal/reference/embedded", "internal/reference/images",
@@ -123,6 +123,13 @@ var arrows = []struct {
 	{"internal/reference/route", []string{
 		"internal/api", "internal/api/wire", "internal/base/httpguard", "internal/base/jsonscan",
 		"internal/base/loglimit", "internal/base/pause",
+	}},
+	{"internal/mcp", []string{
+		"bench", "docs", "docs/guides", "internal/base/columns", "internal/base/gate", "internal/base/httpguard",
+		"internal/base/metric", "internal/base/progress", "internal/explain", "internal/explain/brief",
+		"internal/explain/kernel", "internal/explain/report", "internal/explain/result", "internal/explain/waits",
+		"internal/explain/window", "internal/explain/worth", "internal/measure/system", "internal/runs",
+		"internal/tracefile/check", "internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
 	{"internal/view", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/metric", "internal/base/progress",
@@ -389,6 +396,7 @@ var arrows = []struct {
 	{"internal/base/atomicfile", nil},
 	{"internal/base/twister", nil},
 	{"internal/base/yamltree", nil},
+	{"docs", nil},
 	{"docs/guides", nil},
 }
 

@@ -19,9 +19,10 @@ var wings = [][]struct {
 	may  string
 }{
 	{{"cmd", "cli base"}},
-	{{"cli", "reference view watch measure job explain capture tracefile runs api trace bench docs base"}},
+	{{"cli", "reference mcp view watch measure job explain capture tracefile runs api trace bench docs base"}},
 	{
 		{"reference", "measure explain capture tracefile runs api trace bench base"},
+		{"mcp", "measure explain tracefile runs trace bench docs base"},
 		{"view", "explain capture runs bench trace base"},
 		{"watch", "explain capture tracefile runs trace base"},
 		{"measure", "job explain capture tracefile runs api trace bench base"},
@@ -64,7 +65,7 @@ func TestCore(t *testing.T) {
 // Limits of the map: floors, and imports between wings.
 const (
 	mostFloors = 7
-	mostArrows = 67
+	mostArrows = 76
 )
 
 // budgets limits each wing: lines of Go without tests and generated files, packages, and imports between its packages.
@@ -76,9 +77,10 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"capture":   {9450, 5, 3},
 	"cli":       {11200, 1, 0},
 	"cmd":       {20, 1, 0},
-	"docs":      {70, 1, 0},
+	"docs":      {80, 2, 0},
 	"explain":   {41100, 24, 75},
 	"job":       {8900, 4, 4},
+	"mcp":       {1900, 1, 0},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2800, 1, 0},

@@ -77,7 +77,7 @@ var wide = report.Options{Width: 400, Top: 10}
 func (a *answer) print(text string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, " \n"); line != "" {
-			a.line("%s", cut(line, mostLine))
+			a.line("%s", safeLine(line))
 		}
 	}
 }
@@ -89,8 +89,8 @@ func (a *answer) lines(prefix string, lines []string) {
 	}
 }
 
-// columnsOf makes a sentence safe for one line.
-func columnsOf(text string) string { return cut(columns.Clean(text), mostLine) }
+// safeLine makes a sentence safe for one line.
+func safeLine(text string) string { return cut(columns.Clean(text), mostLine) }
 
 type checkIn struct {
 	Path string `json:"path" jsonschema:"a directory or file below a root, or a run"`

@@ -75,7 +75,7 @@ func (s *Server) requests(ctx context.Context, in requestsIn) (reply, error) {
 		out.line("%s | %d | %s | %s | %s | %s", f.name, f.of.N, metric.Duration(f.of.Median), metric.Duration(f.of.P90), metric.Duration(f.of.P99), metric.Duration(f.of.Max))
 	}
 	if text := report.SlowCauses(causes); text != "" {
-		out.line("%s", columnsOf(text))
+		out.line("%s", safeLine(text))
 	}
 	waited := map[string]*waits.Case{}
 	if causes != nil {
