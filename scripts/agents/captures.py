@@ -6,9 +6,10 @@ Formats: Kineto traces (JSON of PyTorch's profiler), times in µs.
 
 import bisect
 import gzip
+import itertools
 import json
-import pathlib
 import re
+import statistics
 
 ON_GPU = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"}
 RANK = re.compile(r"-TP-(\d+)")
@@ -156,7 +157,8 @@ def late(capture, out, rank, first, host=0.0, stretch=0.0, clones=0):
     """Writes a copy in which a rank is late from a step on, and the others wait for it in their collectives.
 
     host: µs that its host loses before the first launch of each step. stretch: share by which each of its kernels takes
-    longer. clones: number of kernels of a step that it runs twice.
+    longer. clones: number of kernels of a step that it runs twice. Returns the median of the waits that this adds to a
+    step of the other ranks, in ms.
     """
     traces = {r: Trace(p) for r, p in files(capture).items()}
     t, shift, total = traces[rank], [], 0.0  # shift: by how much each collective ends later
@@ -188,6 +190,9 @@ def late(capture, out, rank, first, host=0.0, stretch=0.0, clones=0):
         if r != rank:
             other.wait(shift)
         other.save(out / name(files(capture)[r], r))
+    ends = iter(shift)
+    ends = [[next(ends) for _ in step.collectives][-1] for step in t.steps]
+    return statistics.median(b - a for a, b in itertools.pairwise(ends[first - 1 :])) / 1000
 
 
 def everywhere(capture, out, host=0.0, stretch=0.0, name_part=""):
@@ -214,9 +219,3 @@ def before(capture, out, first):
         gone = {id(e) for s in t.steps[first:] for e in s.gpu}
         t.doc["traceEvents"] = t.events = [e for e in t.events if "ts" not in e or e["ph"] == "M" or id(e) not in gone and e["ts"] < end]
         t.save(out / name(path, r))
-
-
-def copy(capture, out):
-    """Writes a copy."""
-    for r, path in files(capture).items():
-        write(out / name(path, r), read(path))

@@ -4,7 +4,8 @@
     evaluate.py BINARY                            three scripted policies; exit status 0 if the gates hold
     evaluate.py BINARY --url URL --model NAME     a model behind an OpenAI-compatible server, 5 repeats
 
-It needs the packages of requirements.txt.
+It needs the packages of scripts/clients.d/mcp.txt. With STEPSCOPE_DATA, captures of real servers replace some of the
+generated ones.
 """
 
 import argparse
@@ -62,9 +63,9 @@ def totals(outcomes):
         mine = [o[k] for o in outcomes.values()]
         ok, alarms, largest = sum(o.ok for o in mine), sum(o.alarm for o in mine), max(o.largest for o in mine)
         print(f"{k}: {ok} of {len(mine)}, {alarms} false alarms, score {ok - alarms}, largest answer {largest} bytes")
-        if len(mine) == problems.COUNT and ok < GATES.get(k, 0):
-            failed.append(f"{k} solves {ok} problems, at least {GATES[k]} are wanted")
-        if k == "A" and alarms:
+        if len(mine) == problems.COUNT and ok - alarms < GATES.get(k, 0):
+            failed.append(f"{k} has a score of {ok - alarms}, at least {GATES[k]} is wanted")
+        if k != "C" and alarms:
             failed.append(f"{k} has {alarms} false alarms")
         if largest > MOST_ANSWER:
             failed.append(f"{k} got an answer of {largest} bytes, at most {MOST_ANSWER} are allowed")

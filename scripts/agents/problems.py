@@ -85,12 +85,12 @@ def generated(traces, out, seed):
     def label(rank):
         return f"TP{rank:02}"
 
-    def late(name, cause, base="graphs", steps=(3, 7), wait=None, **fault):
+    def late(name, cause, base="graphs", steps=(3, 7), **fault):
         rank, first = rnd.randrange(len(captures.files(traces / base))), rnd.randint(*steps)
 
         def make():
-            captures.late(traces / base, out / name, rank, first, **fault)
-            return Problem(name, "late", str(out / name), [Late(label(rank), first, cause, wait)])
+            wait = captures.late(traces / base, out / name, rank, first, **fault)
+            return Problem(name, "late", str(out / name), [Late(label(rank), first, cause, near(wait))])
 
         return name, make
 
@@ -119,7 +119,7 @@ def generated(traces, out, seed):
     lost = [rnd.randint(300, 900) for _ in range(3)]
     gone, start = rnd.randrange(1, 3), rnd.randint(3, 7)
     return [
-        late("host_lost_2", "host", host=lost[1], wait=near(lost[1] / 1000)),
+        late("host_lost_2", "host", host=lost[1]),
         moved("moved_device", "g_device_r1"),
         late("clones_2", "work", clones=25),
         late("throttled_2", "device", stretch=0.4),
@@ -127,7 +127,7 @@ def generated(traces, out, seed):
         moved("moved_healthy", "graphs"),
         moved("moved_skew", "compute_skew"),
         moved("moved_work", "graph_work"),
-        late("host_lost", "host", host=lost[0], wait=near(lost[0] / 1000)),
+        late("host_lost", "host", host=lost[0]),
         late("throttled", "device", stretch=0.6),
         late("clones", "work", clones=18),
         copy("before_onset", "healthy", lambda to: captures.before(work, to, 6)),
@@ -145,8 +145,8 @@ def all_problems(out, seed, only=()):
     traces = HERE / "testdata" / "traces"
     found = recorded(traces)
     data = os.environ.get("STEPSCOPE_DATA", "")
-    if data and (pathlib.Path(data) / "traces" / "sglang17_sleep").is_dir():
-        found += of_servers(pathlib.Path(data))
+    if data:
+        found += [p for p in of_servers(pathlib.Path(data)) if pathlib.Path(p.run).is_dir()]
     makers = generated(traces, out, seed)
     chosen = makers[len(makers) + len(found) - COUNT :]
     names = {name for name, _ in chosen} | {p.name for p in found}
