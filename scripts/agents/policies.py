@@ -135,9 +135,10 @@ def suspect(rank, mine, usual, last):
         waits = sum(ms(r["others waited"]) for r in heavy)
         gaps = sum(ms(a) - ms(b) for a, b in (r["host gap, others"].split(", ") for r in heavy))
         row = sorted(heavy, key=lambda r: ms(r["others waited"]))[len(heavy) // 2]
+        wait = rank["made others wait"] if len(heavy) > 0.7 * len({r["step"] for r in last}) else row["others waited"]
         return [{
             "rank": rank["rank"], "since": int(heavy[0]["step"]), "cause": cause or ("host" if gaps > 0.5 * waits else "device"),
-            "wait": ms(row["others waited"]), "worth": None, "quotes": [row["others waited"], row["kernels, others"], row["host gap, others"]],
+            "wait": ms(wait), "worth": None, "quotes": [wait, row["kernels, others"], row["host gap, others"]],
         }]
     return []
 
