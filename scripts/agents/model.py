@@ -10,6 +10,7 @@ TASK = """You diagnose profiler captures of LLM servers with the given tools. Ca
 {"kind": "late" | "host_bound" | "healthy" | "slower" | "same",
  "late": [{"rank": label, "since": first step or null, "cause": "work" | "device" | "host" | "communication",
            "wait_ms": wait of the other ranks per step, "worth_ms": time per step that a fix saves, or null}],
+ "noticed": [the same for ranks whose lateness is too small or too short to matter],
  "missing": [labels of ranks without a file], "cut": [labels of ranks whose file ends early],
  "slower": names of the kernels that take longer, or "", "says": [sentences with the figures that prove it]}
 late: a rank makes the others wait for more than 5 % of a step. host_bound: no rank is late, and the GPUs mostly wait for
@@ -60,11 +61,14 @@ def parse(text):
     if not found:
         raise ValueError(f"no JSON object in the reply: {text[:100]!r}")
     said = json.loads(found[0])
-    late = [
-        {"rank": l["rank"], "since": l.get("since"), "cause": l["cause"], "wait": l.get("wait_ms"), "worth": l.get("worth_ms"), "quotes": []}
-        for l in said.get("late") or []
-    ]
+    late, noticed = (
+        [
+            {"rank": l["rank"], "since": l.get("since"), "cause": l["cause"], "wait": l.get("wait_ms"), "worth": l.get("worth_ms"), "quotes": []}
+            for l in said.get(part) or []
+        ]
+        for part in ("late", "noticed")
+    )
     return {
-        "kind": said["kind"], "late": late, "missing": said.get("missing") or [], "cut": said.get("cut") or [],
+        "kind": said["kind"], "late": late, "noticed": noticed, "missing": said.get("missing") or [], "cut": said.get("cut") or [],
         "slower": str(said.get("slower") or ""), "says": [str(x) for x in said.get("says") or []],
     }

@@ -1,5 +1,5 @@
-"""Scripted policies that answer a problem from the tools alone. Each returns an answer: kind, late, missing, cut, slower
-and says, a text in which every number and name stands in a result of a tool."""
+"""Scripted policies that answer a problem from the tools alone. Each returns an answer: kind, late, noticed, missing, cut,
+slower and says, a text in which every number and name stands in a result of a tool."""
 
 import re
 import statistics
@@ -15,7 +15,7 @@ def ms(text):
 
 def empty(kind="healthy"):
     """Returns an answer that blames nobody."""
-    return {"kind": kind, "late": [], "missing": [], "cut": [], "slower": "", "says": []}
+    return {"kind": kind, "late": [], "noticed": [], "missing": [], "cut": [], "slower": "", "says": []}
 
 
 async def overview_only(s, p):
@@ -30,11 +30,11 @@ def of_overview(facts):
     """Returns the answer of one overview."""
     answer = empty()
     for f in facts["servers"][0]["findings"]:
-        if f["severity"] not in ("high", "medium"):
-            continue
         if f["id"].startswith("straggler-"):
-            answer["late"].append(blame(f))
+            answer["late" if f["severity"] in ("high", "medium") else "noticed"].append(blame(f))
             answer["says"].append(f["title"])
+        elif f["severity"] not in ("high", "medium"):
+            continue
         elif f["id"].startswith("host_bound-decode"):
             answer["kind"] = "host_bound"
             answer["says"].append(f["title"])
@@ -75,7 +75,7 @@ async def drill_down(s, p):
     facts = await s.call("overview", run=p.run)
     answer = of_overview(facts)
     for f in facts["servers"][0]["findings"]:
-        if f["id"].startswith("straggler-") and f["severity"] in ("high", "medium"):
+        if f["id"].startswith("straggler-"):
             whole = await s.call("finding", run=p.run, id=f["id"])
             answer["says"].append(whole["title"])
     return answer
@@ -111,15 +111,16 @@ async def raw_only(s, p):
     usual = statistics.median(ms(r["time"]) for r in rows)
     last = [r for r in table(text, "step | kind | last") if r["kind"] == "decode"]
     for name, rank in ranks.items():
-        answer["late"] += suspect(rank, [r for r in last if r["last"] == name], usual, last)
+        suspect(answer, rank, [r for r in last if r["last"] == name], usual, last)
     idle = statistics.median(ms(re.search(r"\((.*)\)", r["idle (host)"])[1]) / ms(r["time"]) for r in rows)
     answer["kind"] = "late" if answer["late"] else "host_bound" if idle > 0.3 else "healthy"
     return answer
 
 
-def suspect(rank, mine, usual, last):
-    """Returns the blame of a rank, given its row and the steps in which it waited least. It is late if the others wait
-    over 5 % of the usual step in four of its steps or more, and in the last step or in most steps."""
+def suspect(answer, rank, mine, usual, last):
+    """Adds the blame of a rank to an answer, given its row and the steps in which it waited least. It is late if the
+    others wait over 5 % of the usual step in four of its steps or more. It is blamed if it is so in the last step, or
+    makes others wait in most steps; otherwise it is noticed."""
 
     def more_work(r):
         kernels, others = (int(x) for x in r["kernels, others"].split(", "))
@@ -129,18 +130,19 @@ def suspect(rank, mine, usual, last):
         heavy = [r for r in mine if ms(r["others waited"]) > max(0.05 * usual, 0.05) and more_work(r) == bool(cause)]
         if len(heavy) < 4:
             continue
-        until_end = int(heavy[-1]["step"]) == int(last[-1]["step"])
-        if not until_end and ms(rank["made others wait"]) < 0.05 * usual:
-            continue
+        late = {int(r["step"]) for r in heavy}
+        steps = sorted({int(r["step"]) for r in last})
+        since = max(sorted(late, reverse=True), key=lambda s: sum(1 if x in late else -1 for x in steps if x >= s))
         waits = sum(ms(r["others waited"]) for r in heavy)
         gaps = sum(ms(a) - ms(b) for a, b in (r["host gap, others"].split(", ") for r in heavy))
         row = sorted(heavy, key=lambda r: ms(r["others waited"]))[len(heavy) // 2]
-        wait = rank["made others wait"] if len(heavy) > 0.7 * len({r["step"] for r in last}) else row["others waited"]
-        return [{
-            "rank": rank["rank"], "since": int(heavy[0]["step"]), "cause": cause or ("host" if gaps > 0.5 * waits else "device"),
+        wait = rank["made others wait"] if len(heavy) > 0.7 * len(steps) else row["others waited"]
+        lasting = steps[-1] in late or ms(rank["made others wait"]) > 0.05 * usual
+        answer["late" if lasting else "noticed"].append({
+            "rank": rank["rank"], "since": since, "cause": cause or ("host" if gaps > 0.5 * waits else "device"),
             "wait": ms(wait), "worth": None, "quotes": [wait, row["kernels, others"], row["host gap, others"]],
-        }]
-    return []
+        })
+        return
 
 
 async def pair_of_tables(s, p):

@@ -31,6 +31,7 @@ class Problem:
     kind: str
     run: str
     late: list[Late] = dataclasses.field(default_factory=list)
+    natural: list[Late] = dataclasses.field(default_factory=list)  # must be noticed, need not be blamed
     missing: list[str] = dataclasses.field(default_factory=list)  # ranks without a file
     cut: list[str] = dataclasses.field(default_factory=list)  # ranks whose file ends early
     base: str = ""  # of a pair: the capture with which run is compared
@@ -38,7 +39,7 @@ class Problem:
 
     def truth(self):
         """Returns the truth in one line."""
-        words = [self.kind] + [f"{l.rank} {l.cause}" + (f" from {l.since}" if l.since else "") for l in self.late]
+        words = [self.kind] + [f"{l.rank} {l.cause}" + (f" from {l.since}" if l.since else "") for l in self.late + self.natural]
         words += [f"no file of {r}" for r in self.missing] + [f"file of {r} cut" for r in self.cut] + ([self.part] if self.part else [])
         return ", ".join(words)
 
@@ -53,6 +54,7 @@ def recorded(traces):
     ones are host-bound, and which waits were measured by hand."""
     hosts = {"balanced", "stacks"}
     waits = {"graph_work": near(0.75)}
+    natural = {"balanced": [Late("TP01", 5, "host", near(5))]}
     found = []
     for path in sorted(traces.iterdir()):
         truth = json.loads((path / "truth.json").read_text())
@@ -60,7 +62,7 @@ def recorded(traces):
         if "slow_rank" in truth:
             late = [Late(f"TP{truth['slow_rank']:02}", truth["slow_from"], "work", waits.get(path.name))]
         kind = "late" if late else "host_bound" if path.name in hosts else "healthy"
-        found.append(Problem(path.name, kind, str(path), late))
+        found.append(Problem(path.name, kind, str(path), late, natural.get(path.name, [])))
     return found
 
 
@@ -74,6 +76,9 @@ def of_servers(data):
         Problem("vllm26_plain", "healthy", str(at / "vllm26_plain")),
         Problem("vllm26_hog", "late", str(at / "vllm26_hog"), [Late("TP01", None, "device")]),
         Problem("vllm26_sleep", "late", str(at / "vllm26_sleep"), [Late("TP01", None, "host", wait=near(5.9))]),
+        Problem("sglang_plain", "host_bound", str(at / "sglang_plain"), natural=[Late("TP01", None, "host")]),
+        Problem("sglang_moe", "late", str(at / "sglang_moe"), [Late("TP00-DP00-EP00", None, "device")]),
+        Problem("large", "host_bound", str(at / "large"), natural=[Late("TP00", 16, "host", wait=(5, 18))]),
     ]
 
 
@@ -116,26 +121,24 @@ def generated(traces, out, seed):
         return name, make
 
     graphs, work = traces / "graphs", traces / "graph_work"
-    lost = [rnd.randint(300, 900) for _ in range(3)]
-    gone, start = rnd.randrange(1, 3), rnd.randint(3, 7)
+    lost = rnd.randint(300, 900)
+    gone, hours = rnd.randrange(1, 3), rnd.randint(1, 1000)
     return [
-        late("host_lost_2", "host", host=lost[1]),
         moved("moved_device", "g_device_r1"),
         late("clones_2", "work", clones=25),
-        late("throttled_2", "device", stretch=0.4),
         moved("moved_mixed", "g_mixed"),
         moved("moved_healthy", "graphs"),
         moved("moved_skew", "compute_skew"),
         moved("moved_work", "graph_work"),
-        late("host_lost", "host", host=lost[0]),
+        late("host_lost", "host", host=lost),
         late("throttled", "device", stretch=0.6),
         late("clones", "work", clones=18),
         copy("before_onset", "healthy", lambda to: captures.before(work, to, 6)),
-        copy("slow_host", "host_bound", lambda to: captures.everywhere(graphs, to, host=10 * lost[2])),
+        copy("slow_host", "host_bound", lambda to: captures.everywhere(graphs, to, host=10 * lost)),
         copy("no_file", "healthy", lambda to: captures.drop(graphs, to, gone), missing=[label(gone)]),
         copy("cut_file", "healthy", lambda to: captures.truncate(work, to, 0, 0.6), cut=["TP00"]),
         copy("slower_gemm", "slower", lambda to: captures.everywhere(graphs, to, stretch=0.3, name_part="nvjet"), base=str(graphs), part="nvjet"),
-        copy("same", "same", lambda to: captures.permute(graphs, to, [1, 2, 3, 0], start), base=str(graphs)),
+        copy("same", "same", lambda to: captures.permute(graphs, to, [1, 2, 3, 0], hours), base=str(graphs)),
     ]
 
 

@@ -44,7 +44,7 @@ class Session:
         """Returns the numbers and names of an answer that no result contains."""
         seen = "\n".join(self.results)
         claims = list(answer["cut"])
-        for l in answer["late"]:
+        for l in answer["late"] + answer["noticed"]:
             claims += [l["rank"], *([] if l["since"] is None else [str(l["since"])]), *l["quotes"]]
         for line in answer["says"]:
             claims += re.findall(r"\b\d[\d.,]*\d\b|\b\d\b", line) + re.findall(r"\bTP\d[\w-]*", line)
@@ -54,13 +54,15 @@ class Session:
 def faults(p, answer):
     """Returns what is wrong with an answer."""
     wrong = []
-    if answer["kind"] != p.kind:
+    blamed = {l["rank"]: l for l in answer["late"]}
+    noticed = {l["rank"]: l for l in answer["noticed"]} | blamed
+    natural = {l.rank for l in p.natural}
+    if answer["kind"] != p.kind and not (answer["kind"] == "late" and blamed and blamed.keys() <= natural):
         wrong.append(f"kind {answer['kind']}")
-    said = {l["rank"]: l for l in answer["late"]}
-    for rank in said.keys() - {l.rank for l in p.late}:
+    for rank in blamed.keys() - natural - {l.rank for l in p.late}:
         wrong.append(f"blames {rank}")
-    for true in p.late:
-        l = said.get(true.rank)
+    for true in p.late + p.natural:
+        l = (blamed if true in p.late else noticed).get(true.rank)
         if l is None:
             wrong.append(f"not {true.rank}")
             continue
@@ -98,7 +100,7 @@ async def attempt(client, p, policy):
     try:
         answer = await policy(s, p)
         why = faults(p, answer)
-        alarm = bool(answer["late"]) and not p.late or answer["kind"] == "slower" and p.kind == "same"
+        alarm = any(w.startswith("blames ") for w in why) and not p.late or answer["kind"] == "slower" and p.kind == "same"
         why += [f"no result has {c}" for c in s.ungrounded(answer)]
     except (RuntimeError, LookupError, ValueError, TypeError, StopIteration) as e:
         why = [f"{type(e).__name__}: {e}"]
