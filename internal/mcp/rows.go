@@ -309,5 +309,8 @@ func (a *analysis) begin(r *result.Report) *answer {
 		name = a.run.ID()
 	}
 	out.line("%s: %d ranks (%s), %d steps (%s), %s", clean(name), len(r.Source.Ranks), clean(strings.Join(r.Source.Ranks, ", ")), len(r.Steps), extent(r), clean(cmp.Or(r.Source.Device, "device unknown")))
+	if len(r.Source.Missing) > 0 {
+		out.line("no file of %s: the figures cover only the ranks found", clean(strings.Join(r.Source.Missing, ", ")))
+	}
 	return out
 }

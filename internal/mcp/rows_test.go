@@ -49,3 +49,17 @@ func TestLatest(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 }
+
+// TestMissing: each table of a capture names the ranks without a file.
+func TestMissing(t *testing.T) {
+	for missing, want := range map[string]string{"": "", "TP01": "no file of TP01"} {
+		r := &result.Report{}
+		r.Source.Ranks = []string{"TP00", "TP02"}
+		if missing != "" {
+			r.Source.Missing = []string{missing}
+		}
+		if got := (&analysis{}).begin(r).String(); strings.Contains(got, "no file of") != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("missing %q: %q", missing, got)
+		}
+	}
+}

@@ -103,8 +103,8 @@ async def raw_only(s, p):
     text = await s.text("collectives", run=p.run)
     ranks = {r["rank"]: r for r in table(text, "rank | steps")}
     answer = empty()
-    numbers = sorted(int(m[1]) for r in ranks if (m := re.match(r"TP(\d+)$", r)))
-    answer["missing"] = [f"TP{n:02}" for n in range(numbers[-1] if numbers else 0) if n not in numbers]
+    if gone := re.search(r"^no file of (.*):", text, re.MULTILINE):
+        answer["missing"] = gone[1].split(", ")
     most = max(int(r["steps"]) for r in ranks.values())
     answer["cut"] = [name for name, r in ranks.items() if int(r["steps"]) < most - 1]
     rows = table(await s.text("steps", run=p.run, kind="decode", limit=50), "step | kind")

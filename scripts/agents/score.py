@@ -43,7 +43,7 @@ class Session:
     def ungrounded(self, answer):
         """Returns the numbers and names of an answer that no result contains."""
         seen = "\n".join(self.results)
-        claims = list(answer["cut"])
+        claims = answer["cut"] + answer["missing"]
         for l in answer["late"] + answer["noticed"]:
             claims += [l["rank"], *([] if l["since"] is None else [str(l["since"])]), *l["quotes"]]
         for line in answer["says"]:
@@ -54,7 +54,7 @@ class Session:
 def faults(p, answer):
     """Returns what is wrong with an answer."""
     wrong = []
-    blamed = {l["rank"]: l for l in answer["late"]}
+    blamed = {l["rank"]: l for l in reversed(answer["late"])}  # the first blame of a rank counts
     noticed = {l["rank"]: l for l in answer["noticed"]} | blamed
     natural = {l.rank for l in p.natural}
     if answer["kind"] != p.kind and not (answer["kind"] == "late" and blamed and blamed.keys() <= natural):
