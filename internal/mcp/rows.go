@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -180,7 +181,7 @@ func (s *Server) collectives(ctx context.Context, in collectivesIn) (reply, erro
 			metric.Duration(c.Wait), metric.Duration(c.Transfer), metric.Duration(c.Median), metric.Three(c.BusGBs))
 	})
 	out.line("")
-	out.line("The rank that waited least in each step, compared with the median of the others:")
+	out.line("The rank that waited least in each step, compared with the median of the others of its group:")
 	late := latest(r, in)
 	out.rows("step | kind | last | others waited | it waited | compute, others | host gap, others | kernels, others", len(late), 50, "narrow by from and to", func(i int) string {
 		return late[i]
@@ -188,35 +189,71 @@ func (s *Server) collectives(ctx context.Context, in collectivesIn) (reply, erro
 	return out, nil
 }
 
-// latest describes the rank that waited least in each step of several ranks.
+// latest describes the rank that waited least in each step, in each group of ranks that wait for each other.
 func latest(r *result.Report, in collectivesIn) (rows []string) {
+	groups := together(r)
 	for i := range r.Steps {
 		st := &r.Steps[i]
-		if len(st.Ranks) < 2 || in.Kind != "" && st.Kind != in.Kind || in.From != nil && st.Step < *in.From || in.To != nil && st.Step > *in.To {
+		if in.Kind != "" && st.Kind != in.Kind || in.From != nil && st.Step < *in.From || in.To != nil && st.Step > *in.To {
 			continue
 		}
-		last := &st.Ranks[0]
+		parts := map[int][]*result.StepRank{}
 		for j := range st.Ranks {
-			if p := &st.Ranks[j]; p.ExposedWait < last.ExposedWait {
-				last = p
+			g := groups[st.Ranks[j].Rank]
+			parts[g] = append(parts[g], &st.Ranks[j])
+		}
+		for _, g := range slices.Sorted(maps.Keys(parts)) {
+			if len(parts[g]) > 1 {
+				rows = append(rows, latestOf(r, st, parts[g]))
 			}
 		}
-		others := func(of func(p *result.StepRank) int64) int64 {
-			var all []int64
-			for j := range st.Ranks {
-				if p := &st.Ranks[j]; p != last {
-					all = append(all, of(p))
-				}
-			}
-			return int64(metric.Median(all))
-		}
-		rows = append(rows, fmt.Sprintf("%d | %s | %s | %s | %s | %s, %s | %s, %s | %d, %d", st.Step, st.Kind, clean(r.Source.Ranks[last.Rank]),
-			metric.Duration(others(func(p *result.StepRank) int64 { return p.ExposedWait })), metric.Duration(last.ExposedWait),
-			metric.Duration(last.Compute), metric.Duration(others(func(p *result.StepRank) int64 { return p.Compute })),
-			metric.Duration(last.HostGap), metric.Duration(others(func(p *result.StepRank) int64 { return p.HostGap })),
-			last.Kernels, others(func(p *result.StepRank) int64 { return int64(p.Kernels) })))
 	}
 	return rows
+}
+
+// together returns the group of each rank: the lowest rank with which it shares collectives, directly or through others.
+func together(r *result.Report) []int {
+	groups := make([]int, len(r.Source.Ranks))
+	for i := range groups {
+		groups[i] = i
+	}
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		var members []int
+		for label := range strings.SplitSeq(report.Words(c.Group), ", ") {
+			if k := slices.Index(r.Source.Ranks, label); k >= 0 {
+				members = append(members, groups[k])
+			}
+		}
+		if c.Size >= len(groups) { // "all 16 ranks"
+			return make([]int, len(groups))
+		}
+		for k := range groups {
+			if slices.Contains(members, groups[k]) {
+				groups[k] = slices.Min(members)
+			}
+		}
+	}
+	return groups
+}
+
+// latestOf describes the rank that waited least among the parts of a step.
+func latestOf(r *result.Report, st *result.Step, parts []*result.StepRank) string {
+	last := slices.MinFunc(parts, func(a, b *result.StepRank) int { return cmp.Compare(a.ExposedWait, b.ExposedWait) })
+	others := func(of func(p *result.StepRank) int64) int64 {
+		var all []int64
+		for _, p := range parts {
+			if p != last {
+				all = append(all, of(p))
+			}
+		}
+		return int64(metric.Median(all))
+	}
+	return fmt.Sprintf("%d | %s | %s | %s | %s | %s, %s | %s, %s | %d, %d", st.Step, st.Kind, clean(r.Source.Ranks[last.Rank]),
+		metric.Duration(others(func(p *result.StepRank) int64 { return p.ExposedWait })), metric.Duration(last.ExposedWait),
+		metric.Duration(last.Compute), metric.Duration(others(func(p *result.StepRank) int64 { return p.Compute })),
+		metric.Duration(last.HostGap), metric.Duration(others(func(p *result.StepRank) int64 { return p.HostGap })),
+		last.Kernels, others(func(p *result.StepRank) int64 { return int64(p.Kernels) }))
 }
 
 // stepCollectives shows the parts of one step on each rank.
@@ -272,5 +309,8 @@ func (a *analysis) begin(r *result.Report) *answer {
 		name = a.run.ID()
 	}
 	out.line("%s: %d ranks (%s), %d steps (%s), %s", clean(name), len(r.Source.Ranks), clean(strings.Join(r.Source.Ranks, ", ")), len(r.Steps), extent(r), clean(cmp.Or(r.Source.Device, "device unknown")))
+	if len(r.Source.Missing) > 0 {
+		out.line("no file of %s: the figures cover only the ranks found", clean(strings.Join(r.Source.Missing, ", ")))
+	}
 	return out
 }
