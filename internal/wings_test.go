@@ -19,7 +19,7 @@ var wings = [][]struct {
 	may  string
 }{
 	{{"cmd", "cli base"}},
-	{{"cli", "reference view watch measure job explain capture tracefile runs api trace bench docs base"}},
+	{{"cli", "reference view watch measure job explain capture tracefile runs kube api trace bench docs base"}},
 	{
 		{"reference", "measure explain capture tracefile runs api trace bench base"},
 		{"view", "explain capture runs bench trace base"},
@@ -36,6 +36,7 @@ var wings = [][]struct {
 		{"runs", "trace bench base"},
 	},
 	{
+		{"kube", "api base"},
 		{"api", ""},
 		{"bench", "base"},
 		{"trace", ""},
@@ -64,7 +65,7 @@ func TestCore(t *testing.T) {
 // Limits of the map: floors, and imports between wings.
 const (
 	mostFloors = 7
-	mostArrows = 67
+	mostArrows = 70
 )
 
 // budgets limits each wing: lines of Go without tests and generated files, packages, and imports between its packages.
@@ -73,16 +74,17 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
-	"capture":   {9450, 5, 3},
-	"cli":       {11200, 1, 0},
+	"capture":   {9600, 5, 3},
+	"cli":       {11450, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {70, 1, 0},
 	"explain":   {41100, 24, 75},
 	"job":       {8900, 4, 4},
+	"kube":      {1800, 1, 0},
 	"measure":   {13300, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2800, 1, 0},
-	"testing":   {3850, 12, 0},
+	"testing":   {4600, 13, 0},
 	"trace":     {2420, 1, 0},
 	"tracefile": {18900, 16, 36},
 	"view":      {6370, 5, 5},
@@ -144,7 +146,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 123_500 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, and the speed of light with what to change
+	mostCore      = 126_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, and pods of Kubernetes
 	mostReference = 32_000
 )
 

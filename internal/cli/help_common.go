@@ -55,7 +55,7 @@ var common = map[string][]section{
 		{"Reply", "stream profile profile-steps"},
 	},
 	"profile": {
-		{"Servers", "url prefill-url decode-url api-key-file"},
+		{"Servers", "url prefill-url decode-url pods api-key-file"},
 		{"Window", "num-steps duration profile-by-stage lean wait"},
 		{"Files", "output-dir fetch local-dir"},
 		{"Report", "html json quiet no-analyze run-dir no-store"},

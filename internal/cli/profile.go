@@ -20,6 +20,7 @@ type profileCmd struct {
 	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: the directory that start printed, or its last part, the id."`
 
 	profiledFlags
+	podFlags
 	PD bool `name:"pd-separated" hidden:""`
 
 	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, with a subdirectory for each window; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM, the one it was started with."`
@@ -88,6 +89,7 @@ Examples:
   stepscope profile --url http://gpu1:30000 --fetch 'ssh {host} cat {path}' -o traces
   stepscope profile --url http://router:30000 --duration 2s
   stepscope profile --prefill-url http://p0:30000 --decode-url http://d0:30000
+  stepscope profile --pods serving/app=sglang -o traces
   stepscope profile stop --url http://localhost:30000`
 }
 
@@ -115,6 +117,9 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	c.apply(e)
 	p, err := c.check(e)
 	if err != nil {
+		return err
+	}
+	if err := c.pods(ctx, e, p); err != nil {
 		return err
 	}
 	switch {
@@ -161,6 +166,9 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		return fail(fmt.Errorf("--gpus needs profile run: profile start does not stay to take samples"))
 	}
 	targets, err := c.targets()
+	if err == nil {
+		err = c.podFlags.check(len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL), c.Fetch)
+	}
 	if err != nil {
 		return fail(err)
 	}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/capture/collect"
+	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/kube"
+	"github.com/stepscope/stepscope/internal/measure/system"
+	"github.com/stepscope/stepscope/internal/runs"
+)
+
+// podFlags select servers in pods of a Kubernetes cluster.
+type podFlags struct {
+	Pods      []string `name:"pods" sep:"none" placeholder:"[NS/]SELECTOR[:PORT]" help:"Servers in Kubernetes pods with these labels, such as app=sglang; repeat it for several. No shared storage or local port is needed: see stepscope guide kubernetes."`
+	LWS       []string `name:"lws" sep:"none" placeholder:"[NS/]NAME[:PORT]" help:"Servers of a LeaderWorkerSet; the pods of a group are one server."`
+	Context   string   `name:"context" placeholder:"NAME" help:"Context of the kubeconfig; default: the current one, or this pod's service account."`
+	Container string   `name:"container" placeholder:"NAME" help:"Container of the server in its pod."`
+}
+
+func (f *podFlags) given() bool { return len(f.Pods)+len(f.LWS) > 0 }
+
+// check returns an error if flags contradict each other. urls is the number of servers that other flags name.
+func (f *podFlags) check(urls int, fetch string) error {
+	switch {
+	case !f.given() && f.Context+f.Container != "":
+		return errors.New("--context and --container need --pods or --lws")
+	case f.given() && urls > 0:
+		return errors.New("--pods and --lws reach servers through the API server, and --url does not: leave one of them out")
+	case f.given() && fetch != "":
+		return errors.New("--pods and --lws fetch files from the pods: leave out --fetch")
+	}
+	_, err := f.selectors()
+	return err
+}
+
+func (f *podFlags) selectors() (all []kube.Selector, err error) {
+	for _, of := range []struct {
+		flag  string
+		given []string
+		parse func(string) (kube.Selector, error)
+	}{{"--pods", f.Pods, kube.ParseSelector}, {"--lws", f.LWS, kube.ParseLWS}} {
+		for _, text := range of.given {
+			s, err := of.parse(text)
+			if err != nil {
+				return nil, usagef("%s: %v", of.flag, err)
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// reach selects the pods and says which they are.
+func (f *podFlags) reach(ctx context.Context, e *env) (*kube.Pods, error) {
+	selectors, err := f.selectors()
+	if err != nil {
+		return nil, err
+	}
+	config, err := kube.Load(f.Context)
+	if err != nil {
+		return nil, err
+	}
+	c, err := kube.New(config)
+	if err != nil {
+		return nil, err
+	}
+	pods, left, err := c.Select(ctx, selectors, f.Container)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range pods.Servers {
+		e.Line(s.URL + ": pod " + s.String())
+	}
+	for _, why := range left {
+		e.Line("left out: pod " + why)
+	}
+	return pods, nil
+}
+
+// targets returns the servers in the pods, with the keys of a target.
+func podTargets(pods *kube.Pods, keys torch.Target) (out []torch.Target) {
+	for _, s := range pods.Servers {
+		t := keys
+		t.URL, t.Name, t.Role = s.URL, s.Name, s.Role
+		out = append(out, t)
+	}
+	return out
+}
+
+// pods replaces the servers of a profile by those in the pods that the flags select.
+func (c *profileCmd) pods(ctx context.Context, e *env, p *system.Profile) error {
+	if !c.given() {
+		return nil
+	}
+	pods, err := c.reach(ctx, e)
+	if err != nil {
+		return err
+	}
+	p.Targets = podTargets(pods, p.Targets[0])
+	p.Options.Client, p.Options.Fetch = client.Over(pods.Dial), collect.In(pods.Exec)
+	for _, flag := range []struct {
+		name   string
+		values []string
+	}{{"--pods", c.Pods}, {"--lws", c.LWS}, {"--context", []string{c.Context}}, {"--container", []string{c.Container}}} {
+		for _, v := range flag.values {
+			if v != "" {
+				p.Reach += " " + runs.CommandLine([]string{flag.name, v})
+			}
+		}
+	}
+	return nil
+}
