@@ -32,13 +32,13 @@ const Mount = "/mnt"
 // Cluster is an API server and its pods.
 type Cluster struct {
 	*httptest.Server
-	Denied map[string]bool // resources that the user may not use, such as pods/exec
 	// SPDY, if not nil, answers requests for the older streams, as a kubelet does. Without it, they are refused.
 	SPDY func(w http.ResponseWriter, r *http.Request, p *Pod)
 	// Protocols are the websocket protocols of commands, the preferred one first.
 	Protocols []string
 
 	mu       sync.Mutex
+	denied   string
 	pods     map[string]*Pod // by NAMESPACE/NAME
 	commands []string        // that were run, POD: COMMAND
 	forwards int
@@ -57,14 +57,14 @@ type Pod struct {
 	Log                 func() string
 	Phase               string // default: Running
 	NotReady            bool
-	Restarts            int
+	restarts            int
 	uid                 string
 	gone                chan struct{} // closed when the pod is deleted
 }
 
 // New starts an API server that ends with the test.
 func New(t testing.TB) *Cluster {
-	c := &Cluster{pods: map[string]*Pod{}, Denied: map[string]bool{}, Protocols: []string{"v5.channel.k8s.io", "v4.channel.k8s.io"}}
+	c := &Cluster{pods: map[string]*Pod{}, Protocols: []string{"v5.channel.k8s.io", "v4.channel.k8s.io"}}
 	c.Server = httptest.NewTLSServer(c.routes())
 	t.Cleanup(c.Server.Close)
 	return c
@@ -87,6 +87,21 @@ func (c *Cluster) Delete(p *Pod) {
 	defer c.mu.Unlock()
 	delete(c.pods, p.Namespace+"/"+p.Name)
 	close(p.gone)
+}
+
+// Restart counts a restart of a pod's container, which had too little memory.
+func (c *Cluster) Restart(p *Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.restarts++
+	close(p.gone) // its streams end
+}
+
+// Deny takes the right to a resource, such as pods/exec, from the user. All others are granted.
+func (c *Cluster) Deny(resource string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.denied = resource
 }
 
 // Commands returns the commands that were run, as POD: COMMAND.
@@ -196,7 +211,7 @@ func (c *Cluster) pod(resource string, do func(http.ResponseWriter, *http.Reques
 	return func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("name")
 		c.mu.Lock()
-		p, denied := c.pods[r.PathValue("namespace")+"/"+name], c.Denied[resource]
+		p, denied := c.pods[r.PathValue("namespace")+"/"+name], c.denied == resource
 		c.mu.Unlock()
 		switch {
 		case denied:
@@ -213,7 +228,7 @@ func (c *Cluster) pod(resource string, do func(http.ResponseWriter, *http.Reques
 func (c *Cluster) list(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.Denied["pods"] {
+	if c.denied == "pods" {
 		refuse(w, http.StatusForbidden, "Forbidden", `pods is forbidden: User "test" cannot list resource "pods"`)
 		return
 	}
@@ -260,8 +275,8 @@ func (p *Pod) object() map[string]any {
 	if p.NotReady || p.Phase != "Running" {
 		ready = "False"
 	}
-	status := map[string]any{"name": p.Container, "ready": ready == "True", "restartCount": p.Restarts, "state": map[string]any{"running": map[string]any{}}}
-	if p.Restarts > 0 {
+	status := map[string]any{"name": p.Container, "ready": ready == "True", "restartCount": p.restarts, "state": map[string]any{"running": map[string]any{}}}
+	if p.restarts > 0 {
 		status["lastState"] = map[string]any{"terminated": map[string]any{"reason": "OOMKilled", "exitCode": 137}}
 	}
 	return map[string]any{
