@@ -14,8 +14,8 @@ import (
 
 // podFlags select servers in pods of a Kubernetes cluster.
 type podFlags struct {
-	Pods      []string `name:"pods" sep:"none" placeholder:"[NS/]SELECTOR[:PORT]" help:"Servers in Kubernetes pods with these labels, such as app=sglang; repeat it for several. No shared storage or local port is needed: see stepscope guide kubernetes."`
-	LWS       []string `name:"lws" sep:"none" placeholder:"[NS/]NAME[:PORT]" help:"Servers of a LeaderWorkerSet; the pods of a group are one server."`
+	Pods      []string `name:"pods" sep:"none" placeholder:"SELECTOR" help:"Kubernetes pods, as [NS/]LABELS[:PORT]; repeat it for several. See stepscope guide kubernetes."`
+	LWS       []string `name:"lws" sep:"none" placeholder:"NAME" help:"A LeaderWorkerSet of Kubernetes, as [NS/]NAME[:PORT]; the pods of a group are one server."`
 	Context   string   `name:"context" placeholder:"NAME" help:"Context of the kubeconfig; default: the current one, or this pod's service account."`
 	Container string   `name:"container" placeholder:"NAME" help:"Container of the server in its pod."`
 }

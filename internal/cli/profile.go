@@ -36,7 +36,7 @@ type profileCmd struct {
 	Mem        bool     `name:"mem" help:"Record snapshots of GPU memory."`
 	RPD        bool     `name:"rpd" help:"Use ROCm's rpd profiler."`
 	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Activities to record instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
-	Lean       bool     `name:"lean" help:"Record only kernels and the calls that launch them, which slows the servers least: no step names and no host activity. Without it, record all that the server records by default; --no-with-stack leaves out the most costly part."`
+	Lean       bool     `name:"lean" help:"Record only kernels and their launches, which slows the servers least: no step names, no host activity. Without it, --no-with-stack leaves out the most costly part."`
 	Stack      bool     `name:"with-stack" xor:"stack" help:"Record Python stacks; default: as the server does."`
 	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"Record shapes of tensors; default: as the server does."`
 	Merge      bool     `name:"merge-profiles" help:"Have the server merge the traces, too. They are also merged here, unless --no-merge-profiles is given."`
