@@ -46,7 +46,7 @@ type profileCmd struct {
 	Duration time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps, the same time on prefill and decode servers."`
 	Timeout  time.Duration `default:"5m" help:"Close a window that is still open after this time."`
 	Stall    time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
-	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server, which would record only its waiting; 0 does not wait, nor does start."`
+	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server; 0 does not wait, nor does start."`
 	GPUs     string        `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks of the GPUs around the window, with nvidia-smi here, or from the URL of a DCGM exporter: a finding of a late GPU then compares its clock."`
 	Probe    bool          `help:"Send tiny requests, so that an idle server runs steps."`
 

@@ -32,9 +32,9 @@ const Mount = "/mnt"
 // Cluster is an API server and its pods.
 type Cluster struct {
 	*httptest.Server
-	// SPDY, if not nil, answers requests for the older streams, as a kubelet does. Without it, they are refused.
-	SPDY func(w http.ResponseWriter, r *http.Request, p *Pod)
-	// Protocols are the websocket protocols of commands, the preferred one first.
+	// Kubelet, if not nil, answers streams of other protocols than Protocols. Without it, they are refused.
+	Kubelet func(w http.ResponseWriter, r *http.Request, p *Pod)
+	// Protocols are the websocket protocols that the API server answers itself, the preferred one first.
 	Protocols []string
 
 	mu       sync.Mutex

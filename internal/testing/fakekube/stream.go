@@ -18,62 +18,61 @@ import (
 	"sync"
 )
 
-// stream returns the handler of a stream: a websocket, or the older protocol if the cluster has it.
+// stream returns the handler of a stream, which this server or the kubelet answers.
 func (c *Cluster) stream(do func(r *http.Request, p *Pod, s *socket)) func(http.ResponseWriter, *http.Request, *Pod) {
 	return func(w http.ResponseWriter, r *http.Request, p *Pod) {
-		if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-			if s := c.accept(w, r); s != nil {
-				defer s.conn.Close()
-				over := make(chan struct{})
-				defer close(over)
-				go func() {
-					select {
-					case <-p.gone:
-						s.conn.Close()
-					case <-over:
-					}
-				}()
-				do(r, p, s)
+		offered := []string{}
+		for _, line := range r.Header.Values("Sec-Websocket-Protocol") {
+			for p := range strings.SplitSeq(line, ",") {
+				offered = append(offered, strings.TrimSpace(p))
 			}
+		}
+		i := slices.IndexFunc(c.Protocols, func(p string) bool { return slices.Contains(offered, p) })
+		tunnel := slices.ContainsFunc(offered, func(p string) bool { return strings.HasPrefix(p, "SPDY/") })
+		switch {
+		case i >= 0:
+		case c.Kubelet == nil || tunnel: // kubectl then uses SPDY itself
+			refuse(w, http.StatusBadRequest, "BadRequest", fmt.Sprintf("none of the protocols %v is known", offered))
+			return
+		default:
+			c.Kubelet(w, r, p)
 			return
 		}
-		if c.SPDY == nil {
-			refuse(w, http.StatusBadRequest, "BadRequest", "Upgrade request required")
+		s := accept(w, r, c.Protocols[i])
+		if s == nil {
 			return
 		}
-		c.SPDY(w, r, p)
+		defer s.conn.Close()
+		over := make(chan struct{})
+		defer close(over)
+		go func() {
+			select {
+			case <-p.gone:
+				s.conn.Close()
+			case <-over:
+			}
+		}()
+		do(r, p, s)
 	}
 }
 
 // socket is the server's side of a websocket.
 type socket struct {
-	conn     net.Conn
-	r        *bufio.Reader
-	protocol string
-	mu       sync.Mutex
+	conn net.Conn
+	r    *bufio.Reader
+	mu   sync.Mutex
 }
 
-// accept answers the handshake. If there is no common protocol, it refuses the request and returns nil.
-func (c *Cluster) accept(w http.ResponseWriter, r *http.Request) *socket {
-	var offered []string
-	for _, line := range r.Header.Values("Sec-Websocket-Protocol") {
-		for p := range strings.SplitSeq(line, ",") {
-			offered = append(offered, strings.TrimSpace(p))
-		}
-	}
-	i := slices.IndexFunc(c.Protocols, func(p string) bool { return slices.Contains(offered, p) })
-	if i < 0 {
-		refuse(w, http.StatusBadRequest, "BadRequest", fmt.Sprintf("none of the protocols %v is known", offered))
-		return nil
-	}
+// accept answers the handshake. It returns nil if that fails.
+func accept(w http.ResponseWriter, r *http.Request, protocol string) *socket {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil
 	}
 	sum := sha1.Sum([]byte(r.Header.Get("Sec-Websocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n\r\n",
-		base64.StdEncoding.EncodeToString(sum[:]), c.Protocols[i])
-	return &socket{conn: conn, r: rw.Reader, protocol: c.Protocols[i]}
+		base64.StdEncoding.EncodeToString(sum[:]), protocol)
+	return &socket{conn: conn, r: rw.Reader}
 }
 
 // send sends a message on a channel.
