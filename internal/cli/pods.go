@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/collect"
@@ -80,7 +81,22 @@ func (f *podFlags) reach(ctx context.Context, e *env) (*kube.Pods, error) {
 	return pods, nil
 }
 
-// targets returns the servers in the pods, with the keys of a target.
+// one selects the pods of a verb that calls one server.
+func (f *podFlags) one(ctx context.Context, e *env, urls int) (*kube.Pods, error) {
+	if err := f.check(urls, ""); err != nil {
+		return nil, usageError{err}
+	}
+	if !f.given() {
+		return nil, nil
+	}
+	pods, err := f.reach(ctx, e)
+	if err == nil && len(pods.Servers) > 1 {
+		err = fmt.Errorf("there are %d servers in the selected pods, and this verb calls one: select fewer, or a router", len(pods.Servers))
+	}
+	return pods, err
+}
+
+// podTargets returns the servers in the pods, with the keys of a target.
 func podTargets(pods *kube.Pods, keys torch.Target) (out []torch.Target) {
 	for _, s := range pods.Servers {
 		t := keys
@@ -90,8 +106,13 @@ func podTargets(pods *kube.Pods, keys torch.Target) (out []torch.Target) {
 	return out
 }
 
-// pods replaces the servers of a profile by those in the pods that the flags select.
-func (c *profileCmd) pods(ctx context.Context, e *env, p *system.Profile) error {
+// reachPods makes a session reach servers in pods.
+func reachPods(pods *kube.Pods, o *torch.Options) {
+	o.Client, o.Fetch, o.Begin = client.Over(pods.Dial), collect.In(pods.Exec), pods.Begin
+}
+
+// inPods replaces the servers of a profile by those in the pods that the flags select.
+func (c *profileCmd) inPods(ctx context.Context, e *env, p *system.Profile) error {
 	if !c.given() {
 		return nil
 	}
@@ -100,7 +121,7 @@ func (c *profileCmd) pods(ctx context.Context, e *env, p *system.Profile) error 
 		return err
 	}
 	p.Targets = podTargets(pods, p.Targets[0])
-	p.Options.Client, p.Options.Fetch = client.Over(pods.Dial), collect.In(pods.Exec)
+	reachPods(pods, &p.Options)
 	for _, flag := range []struct {
 		name   string
 		values []string

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,6 +222,37 @@ func TestProfilePodsInterrupted(t *testing.T) {
 			if status, text := call(t, http.MethodPost, "http://"+p.Addr+"/stop_profile", ""); status != http.StatusConflict {
 				t.Errorf("after %v, %s was recording: %d %s", sig, p.Name, status, text)
 			}
+		}
+	}
+}
+
+// TestPodsVerbs runs the other verbs that take --pods: they reach the server, and those that record fetch its traces.
+func TestPodsVerbs(t *testing.T) {
+	t.Parallel()
+	c := fakekube.New(t)
+	p := &fakekube.Pod{Name: "web-0", Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
+	podServer(t, c, p, "--tp", "2", "--enable-metrics").serves(t, p)
+	dir := t.TempDir()
+	for _, r := range []struct {
+		args    string
+		out     string // regular expression
+		fetches bool
+	}{
+		{"send --max-new-tokens 4 --ignore-eos", `\| +4 `, false},
+		{"send --max-new-tokens 16 --ignore-eos --profile", `2 traces in `, true},
+		{"bench serving --dataset-name random-ids --num-prompts 4 --random-input-len 8 --random-output-len 8 --run-dir " + dir, `Successful requests: +4 `, false},
+		{"bench serving --dataset-name random-ids --num-prompts 24 --random-input-len 8 --random-output-len 100 --max-concurrency 2 --profile --profile-num-steps 5 --run-dir " + dir, `Successful requests: +24 `, true},
+		{"watch --for 2s --run-dir " + dir, "", false},
+	} {
+		before, forwards := len(c.Commands()), c.Forwards()
+		verb := strings.Fields(r.args)
+		cmd, out, errs := inCluster(t, c, append(verb, "--pods", "app=sglang")...)
+		if err := cmd.Wait(); err != nil || !regexp.MustCompile(r.out).MatchString(out.String()) {
+			t.Errorf("%s: %v, want %s\n%s%s", r.args, err, r.out, out, errs)
+		}
+		fetched := slices.ContainsFunc(c.Commands()[before:], func(line string) bool { return strings.HasPrefix(line, "web-0: cat ") })
+		if fetched != r.fetches || c.Forwards() == forwards {
+			t.Errorf("%s: fetched %v, %d connections", r.args, fetched, c.Forwards()-forwards)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := c.pods(ctx, e, p); err != nil {
+	if err := c.inPods(ctx, e, p); err != nil {
 		return err
 	}
 	switch {

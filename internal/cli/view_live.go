@@ -25,7 +25,8 @@ type liveFlags struct {
 	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File that holds only that key."`
 	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Header sent to these servers with each request."`
 	LogFile      []string `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of an SGLang, stepscope or vLLM server, which adds data that the server does not report; - for stdin. With several servers, NAME is the server's name or URL."`
-	OutputDir    string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as for profile."`
+	podFlags
+	OutputDir string `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as for profile."`
 	fetchFlags
 }
 
@@ -34,7 +35,11 @@ type liveFlags struct {
 func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, error) {
 	f := &c.liveFlags
 	var targets []torch.Target
-	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) > 0 {
+	urls := len(f.URL) + len(f.PrefillURL) + len(f.DecodeURL)
+	if err := f.check(urls, f.Fetch); err != nil {
+		return nil, usageError{err}
+	}
+	if urls > 0 || f.given() {
 		var err error
 		servers := profiledFlags{URL: f.URL, PrefillURL: f.PrefillURL, DecodeURL: f.DecodeURL, APIKey: f.ServerKey, AdminKey: f.AdminKey, Header: f.Header}
 		if targets, err = servers.targets(); err != nil {
@@ -51,7 +56,16 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 	if err != nil {
 		return nil, err
 	}
-	o := live.Options{Targets: standing(ctx, targets, e.reach)}
+	through := torch.Options{Fetch: fetch}
+	if f.given() {
+		pods, err := f.podFlags.reach(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		targets = podTargets(pods, targets[0])
+		reachPods(pods, &through)
+	}
+	o := live.Options{Targets: standing(ctx, targets, through, e.reach), Client: through.Client}
 	if err := f.logs(&o); err != nil {
 		return nil, err
 	}
@@ -62,7 +76,7 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 			defer e.holds.Store(nil)
 			p := &system.Profile{
 				Targets: targets, Window: torch.Window{OutputDir: dir, NumSteps: steps, Activities: []string{"CPU", "GPU"}},
-				Options: torch.Options{Fetch: fetch, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far, Sessions: c.windows()},
+				Options: torch.Options{Client: through.Client, Fetch: through.Fetch, Begin: through.Begin, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far, Sessions: c.windows()},
 				Root:    root, Explain: &system.Options{Say: say},
 				Create: func(about runs.About) (*runs.Run, error) {
 					about.Args = e.args
@@ -107,14 +121,14 @@ func (f *liveFlags) logs(o *live.Options) error {
 
 // standing resolves the servers to query. A router is replaced by the workers that it has when the viewer starts. If a
 // server does not answer, its address is kept as given, because the server may start later.
-func standing(ctx context.Context, targets []torch.Target, within time.Duration) []torch.Target {
+func standing(ctx context.Context, targets []torch.Target, o torch.Options, within time.Duration) []torch.Target {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	each := make([][]torch.Target, len(targets))
 	var all sync.WaitGroup
 	for i, t := range targets {
 		all.Go(func() {
-			reached, _, err := torch.Reach(ctx, []torch.Target{t}, torch.Options{})
+			reached, _, err := torch.Reach(ctx, []torch.Target{t}, o)
 			if err != nil || len(reached) == 1 && reached[0].Front.URL == reached[0].URL {
 				each[i] = []torch.Target{t}
 				return

@@ -46,6 +46,39 @@ func (p *Pods) Dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	return c, nil
 }
 
+// Listen opens a port of this host that leads to a server, for clients that need a socket. It returns the URL and a
+// function that closes the port and its connections.
+func (p *Pods) Listen(s *Server) (at string, end func(), err error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for {
+			here, err := ln.Accept()
+			if err != nil {
+				return // the port was closed
+			}
+			go func() {
+				defer here.Close()
+				there, err := p.Dial(ctx, "tcp", strings.TrimPrefix(s.URL, "http://"))
+				if err != nil {
+					return // the client sees a connection that was closed
+				}
+				defer there.Close()
+				defer context.AfterFunc(ctx, func() { there.Close() })()
+				go func() {
+					_, _ = io.Copy(there, here) // the end of either direction ends both
+					there.Close()
+				}()
+				_, _ = io.Copy(here, there)
+			}()
+		}
+	}()
+	return "http://" + ln.Addr().String(), func() { cancel(); ln.Close() }, nil
+}
+
 // find returns the server of a host.
 func (p *Pods) find(ctx context.Context, host string) (*Server, error) {
 	p.mu.Lock()
@@ -129,6 +162,27 @@ func (p *Pods) cause(ctx context.Context, m *member, err error) error {
 	return fmt.Errorf("pod %s: %w", m, err)
 }
 
+// Begin takes the state of the pods of now as the one in which a window begins. It forgets earlier restarts, and that a
+// StatefulSet replaced a pod.
+func (p *Pods) Begin(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.hosts {
+		for _, m := range s.pods {
+			now := pod{}
+			err := p.client.get(ctx, podPath(m.Metadata.Namespace, m.Metadata.Name), nil, &now)
+			if r, ok := errors.AsType[*Refused](err); ok && r.Status == http.StatusNotFound {
+				continue // an error of the server follows
+			}
+			if err != nil {
+				return fmt.Errorf("pod %s: %w", m, err)
+			}
+			m.begin(now)
+		}
+	}
+	return nil
+}
+
 // same returns an error if the pod is gone, was replaced by one with the same name, or restarted its container. The
 // error then wraps [client.ErrEnded].
 func (p *Pods) same(ctx context.Context, m *member) error {
@@ -141,13 +195,14 @@ func (p *Pods) same(ctx context.Context, m *member) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("pod %s: %w", m, err)
-	case now.Metadata.UID != m.Metadata.UID:
+	case now.Metadata.UID != m.at().uid:
 		return ended("was deleted, and another pod has its name")
 	case now.Status.Phase == "Failed" || now.Status.Phase == "Succeeded":
 		return ended(strings.TrimSpace("has ended: " + now.Status.Reason + " " + now.Status.Message))
 	}
+	restarts := m.at().restarts
 	for _, s := range now.Status.ContainerStatuses {
-		if s.Name != m.container || s.RestartCount == m.restarts {
+		if s.Name != m.container || s.RestartCount == restarts {
 			continue
 		}
 		why := "restarted its container " + s.Name

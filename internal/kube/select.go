@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -174,7 +175,26 @@ type Server struct {
 type member struct {
 	pod
 	container string
-	restarts  int
+	began     atomic.Pointer[began]
+}
+
+// began is the state of a pod when a window begins.
+type began struct {
+	uid      string
+	restarts int // of the server's container
+}
+
+func (m *member) at() began { return *m.began.Load() }
+
+// begin sets the state in which a window begins.
+func (m *member) begin(now pod) {
+	b := began{uid: now.Metadata.UID}
+	for _, s := range now.Status.ContainerStatuses {
+		if s.Name == m.container {
+			b.restarts = s.RestartCount
+		}
+	}
+	m.began.Store(&b)
 }
 
 // String describes the server: "serving/sglang-0, container server, port 30000".
@@ -307,11 +327,7 @@ func (m *member) choose(name string, port int, needs bool) (int, error) {
 			}
 		}
 	}
-	for _, s := range m.Status.ContainerStatuses {
-		if s.Name == m.container {
-			m.restarts = s.RestartCount
-		}
-	}
+	m.begin(m.pod)
 	if found == 0 && needs {
 		return 0, fmt.Errorf("pod %s: none of its ports (%s) is called http or is 30000 or 8000: add the server's port to the selector, as :PORT", m, cmp.Or(strings.Join(has, ", "), "it declares none"))
 	}

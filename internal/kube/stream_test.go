@@ -174,6 +174,34 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestBegin: commands fail in a pod that was restarted or replaced since a window began, and run after the next beginning.
+func TestBegin(t *testing.T) {
+	for name, change := range map[string]func(*fakekube.Cluster, *fakekube.Pod){
+		"restarted": func(c *fakekube.Cluster, p *fakekube.Pod) { c.Restart(p) },
+		"replaced": func(c *fakekube.Cluster, p *fakekube.Pod) {
+			c.Delete(p)
+			c.Add(&fakekube.Pod{Name: p.Name, Dir: p.Dir})
+		},
+	} {
+		c := fakekube.New(t)
+		p := c.Add(&fakekube.Pod{Name: "web", Dir: t.TempDir(), Labels: map[string]string{"app": "web"}})
+		pods, _, err := of(t, c).Select(t.Context(), []Selector{{Labels: "app=web", Port: 1}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func() error {
+			return pods.Exec(t.Context(), "web.default", false, []string{"cat", "/dev/null"}, io.Discard, io.Discard)
+		}
+		before := run()
+		change(c, p)
+		lost := run()
+		began := pods.Begin(t.Context())
+		if after := run(); before != nil || !errors.Is(lost, client.ErrEnded) || began != nil || after != nil {
+			t.Errorf("%s: before %v, after the change %v, Begin %v, then %v", name, before, lost, began, after)
+		}
+	}
+}
+
 // TestPorts chooses the port and the container of a server.
 func TestPorts(t *testing.T) {
 	for _, r := range []struct {

@@ -59,7 +59,7 @@ type Pod struct {
 	NotReady            bool
 	restarts            int
 	uid                 string
-	gone                chan struct{} // closed when the pod is deleted
+	gone                chan struct{} // closed when the pod's streams end
 }
 
 // New starts an API server that ends with the test.
@@ -94,7 +94,8 @@ func (c *Cluster) Restart(p *Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.restarts++
-	close(p.gone) // its streams end
+	close(p.gone)
+	p.gone = make(chan struct{})
 }
 
 // Deny takes the right to a resource, such as pods/exec, from the user. All others are granted.

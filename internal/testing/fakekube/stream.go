@@ -43,11 +43,14 @@ func (c *Cluster) stream(do func(r *http.Request, p *Pod, s *socket)) func(http.
 			return
 		}
 		defer s.conn.Close()
+		c.mu.Lock()
+		gone := p.gone
+		c.mu.Unlock()
 		over := make(chan struct{})
 		defer close(over)
 		go func() {
 			select {
-			case <-p.gone:
+			case <-gone:
 				s.conn.Close()
 			case <-over:
 			}
