@@ -181,7 +181,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	c.apply(e)
-	pods, err := c.one(ctx, e, len(c.BaseURL))
+	pods, err := c.one(ctx, e)
 	if err != nil {
 		return err
 	}

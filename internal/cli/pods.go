@@ -2,8 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/collect"
@@ -23,15 +24,27 @@ type podFlags struct {
 
 func (f *podFlags) given() bool { return len(f.Pods)+len(f.LWS) > 0 }
 
-// check returns an error if flags contradict each other. urls is the number of servers that other flags name.
-func (f *podFlags) check(urls int, fetch string) error {
-	switch {
-	case !f.given() && f.Context+f.Container != "":
-		return errors.New("--context and --container need --pods or --lws")
-	case f.given() && urls > 0:
-		return errors.New("--pods and --lws reach servers through the API server, and --url does not: leave one of them out")
-	case f.given() && fetch != "":
-		return errors.New("--pods and --lws fetch files from the pods: leave out --fetch")
+// AfterApply returns an error if flags contradict each other. Settings such as url are no contradiction.
+func (f *podFlags) AfterApply(k *kong.Context) error {
+	if !f.given() {
+		if f.Context+f.Container != "" {
+			return usagef("--context and --container need --pods or --lws")
+		}
+		return nil
+	}
+	servers := []string{"url", "base-url", "prefill-url", "decode-url"}
+	if k.Selected().Name != "view" { // which has an address of its own
+		servers = append(servers, "host", "port")
+	}
+	for _, name := range servers {
+		if given(k, name) {
+			return usagef("--pods and --lws reach servers through the API server, and --%s does not: leave one of them out", name)
+		}
+	}
+	for _, name := range []string{"fetch", "profile-fetch"} {
+		if given(k, name) {
+			return usagef("--pods and --lws fetch files from the pods: leave out --%s", name)
+		}
 	}
 	_, err := f.selectors()
 	return err
@@ -81,11 +94,8 @@ func (f *podFlags) reach(ctx context.Context, e *env) (*kube.Pods, error) {
 	return pods, nil
 }
 
-// one selects the pods of a verb that calls one server.
-func (f *podFlags) one(ctx context.Context, e *env, urls int) (*kube.Pods, error) {
-	if err := f.check(urls, ""); err != nil {
-		return nil, usageError{err}
-	}
+// one selects the pods of a verb that calls one server. It returns nil if no pods are given.
+func (f *podFlags) one(ctx context.Context, e *env) (*kube.Pods, error) {
 	if !f.given() {
 		return nil, nil
 	}

@@ -51,7 +51,7 @@ func inCluster(t *testing.T, c *fakekube.Cluster, args ...string) (cmd *exec.Cmd
 	t.Helper()
 	out, errs = &syncBuffer{}, &syncBuffer{}
 	cmd = exec.CommandContext(t.Context(), "stepscope", args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(t, t.TempDir()))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig(t, t.TempDir()), "STEPSCOPE_URL=http://127.0.0.1:1") // --pods goes before a setting
 	cmd.Stdout, cmd.Stderr = out, errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -262,6 +262,9 @@ func TestPodsRefused(t *testing.T) {
 	t.Parallel()
 	c := fakekube.New(t)
 	c.Add(&fakekube.Pod{Name: "web", Labels: map[string]string{"app": "web"}, Ports: map[string]int{"grpc": 9000, "metrics": 9090}})
+	for _, name := range []string{"two-0", "two-1"} {
+		c.Add(&fakekube.Pod{Name: name, Labels: map[string]string{"app": "two"}, Ports: map[string]int{"http": 30000}})
+	}
 	c.Add(&fakekube.Pod{Name: "off", Labels: map[string]string{"app": "off"}, NotReady: true})
 	for _, r := range []struct {
 		args   string
@@ -271,6 +274,7 @@ func TestPodsRefused(t *testing.T) {
 	}{
 		{"--pods app=web --url http://x:1", "", exitUsage, "leave one of them out"},
 		{"--pods app=web --fetch cat", "", exitUsage, "leave out --fetch"},
+		{"--lws big --decode-url http://x:1", "", exitUsage, "and --decode-url does not: leave one of them out"},
 		{"--pods :30000", "", exitUsage, "give one such as app=sglang"},
 		{"--pods app=web:70000", "", exitUsage, "give a port from 1 to 65535"},
 		{"--lws a=b", "", exitUsage, "give the name of a LeaderWorkerSet"},
@@ -282,9 +286,17 @@ func TestPodsRefused(t *testing.T) {
 		{"--pods app=web --context x", "", exitFailed, `no context "x" in `},
 		{"--pods app=web:1", "pods", exitFailed, "stepscope guide kubernetes lists the rights"},
 		{"--pods app=web:1", "pods/portforward", exitFailed, "stepscope guide kubernetes lists the rights"},
+		{"!view --pods app=web --url http://x:1", "", exitUsage, "leave one of them out"},
+		{"!send --pods app=web --base-url http://x:1", "", exitUsage, "leave one of them out"},
+		{"!bench serving --pods app=web --port 1", "", exitUsage, "leave one of them out"},
+		{"!send --pods app=two", "", exitFailed, "there are 2 servers in the selected pods, and this verb calls one"},
 	} {
 		c.Deny(r.denied)
-		cmd, out, errs := inCluster(t, c, append([]string{"profile", "--num-steps", "1"}, strings.Fields(r.args)...)...)
+		line, other := strings.CutPrefix(r.args, "!")
+		if !other {
+			line = "profile --num-steps 1 " + line
+		}
+		cmd, out, errs := inCluster(t, c, strings.Fields(line)...)
 		cmd.Wait()
 		if status := cmd.ProcessState.ExitCode(); status != r.status || !strings.Contains(errs.String(), r.want) {
 			t.Errorf("%s: status %d, want %d with %q\n%s%s", r.args, status, r.status, r.want, out, errs)

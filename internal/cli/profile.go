@@ -101,12 +101,13 @@ func (c *profileCmd) BeforeReset(k *kong.Context) error {
 	return nil
 }
 
-// AfterApply returns an error for a duration of 0, which would otherwise count as not given.
+// AfterApply returns an error for a duration of 0, which would otherwise count as not given, and for flags that
+// contradict --pods.
 func (c *profileCmd) AfterApply(k *kong.Context) error {
 	if given(k, "duration") && c.Duration <= 0 {
 		return usagef("--duration %v: give a time above 0, as 500ms or 2s", c.Duration)
 	}
-	return nil
+	return c.podFlags.AfterApply(k)
 }
 
 // Run records a window, or starts or stops a recording.
@@ -166,9 +167,6 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		return fail(fmt.Errorf("--gpus needs profile run: profile start does not stay to take samples"))
 	}
 	targets, err := c.targets()
-	if err == nil {
-		err = c.podFlags.check(len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL), c.Fetch)
-	}
 	if err != nil {
 		return fail(err)
 	}

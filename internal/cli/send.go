@@ -107,7 +107,7 @@ func (c *sendCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	o := torch.Options{Log: e.Line, LoadFollows: true, Sessions: new(runPlace).windows()}
-	pods, err := c.one(ctx, e, len(c.BaseURL))
+	pods, err := c.one(ctx, e)
 	if err != nil {
 		return err
 	}

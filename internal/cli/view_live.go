@@ -35,11 +35,7 @@ type liveFlags struct {
 func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, error) {
 	f := &c.liveFlags
 	var targets []torch.Target
-	urls := len(f.URL) + len(f.PrefillURL) + len(f.DecodeURL)
-	if err := f.check(urls, f.Fetch); err != nil {
-		return nil, usageError{err}
-	}
-	if urls > 0 || f.given() {
+	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) > 0 || f.given() {
 		var err error
 		servers := profiledFlags{URL: f.URL, PrefillURL: f.PrefillURL, DecodeURL: f.DecodeURL, APIKey: f.ServerKey, AdminKey: f.AdminKey, Header: f.Header}
 		if targets, err = servers.targets(); err != nil {

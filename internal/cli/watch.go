@@ -84,6 +84,9 @@ func (c *watchCmd) AfterApply(k *kong.Context) error {
 			return usagef("--replay and --%s: replay calls no server, leave one of them out", name)
 		}
 	}
+	if err := c.podFlags.AfterApply(k); err != nil {
+		return err
+	}
 	return c.ruleFlags.given(k)
 }
 
@@ -246,14 +249,10 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 	for _, l := range c.LogFile {
 		w.Logs = append(w.Logs, logOf(l))
 	}
-	urls := len(c.URL) + len(c.PrefillURL) + len(c.DecodeURL)
-	if urls > 0 || len(w.Logs) == 0 || c.podFlags.given() {
+	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) > 0 || len(w.Logs) == 0 || c.podFlags.given() {
 		if w.Targets, err = c.targets(); err != nil {
 			return usageError{err}
 		}
-	}
-	if err := c.podFlags.check(urls, c.Fetch); err != nil {
-		return usageError{err}
 	}
 	k := &w.Capture
 	if k.MostBytes, err = memory.Parse(c.MaxDisk); err != nil {
