@@ -108,9 +108,15 @@ func (f *podFlags) one(ctx context.Context, e *env) (*kube.Pods, error) {
 
 // podTargets returns the servers in the pods, with the keys of a target.
 func podTargets(pods *kube.Pods, keys torch.Target) (out []torch.Target) {
+	seen := map[string]int{}
+	for _, s := range pods.Servers {
+		seen[s.Name]++
+	}
 	for _, s := range pods.Servers {
 		t := keys
-		t.URL, t.Name, t.Role = s.URL, s.Name, s.Role
+		if t.URL, t.Name, t.Role = s.URL, s.Name, s.Role; seen[s.Name] > 1 {
+			t.Name = "" // in several namespaces: it derives from the URL
+		}
 		out = append(out, t)
 	}
 	return out

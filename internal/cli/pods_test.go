@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepscope/stepscope/docs/guides"
 	"github.com/stepscope/stepscope/internal/testing/fakekube"
 )
 
@@ -59,6 +60,39 @@ func inCluster(t *testing.T, c *fakekube.Cluster, args ...string) (cmd *exec.Cmd
 	return cmd, out, errs
 }
 
+// TestPodsRights checks that the manifest of the guide grants the rights that a profile of pods needs, and no others.
+func TestPodsRights(t *testing.T) {
+	t.Parallel()
+	c := fakekube.New(t)
+	p := &fakekube.Pod{Name: "web-0", Namespace: "serving", Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
+	podServer(t, c, p).serves(t, p)
+	cmd, _, errs := inCluster(t, c, "profile", "--pods", "serving/app=sglang", "-o", filepath.Join(t.TempDir(), "local"), "--probe", "--num-steps", "2")
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	needs := c.Rights()
+	var guide string
+	for _, g := range guides.All() {
+		if g.Name == "kubernetes" {
+			guide = g.Text
+		}
+	}
+	rule := regexp.MustCompile(`resources: \[(.*)\]\n +verbs: \[(.*)\]`)
+	grants := map[string]bool{}
+	for _, m := range rule.FindAllStringSubmatch(guide, -1) {
+		for resource := range strings.SplitSeq(m[1], ", ") {
+			for verb := range strings.SplitSeq(m[2], ", ") {
+				if verb != "create" { // newer API servers may also ask for it
+					grants[verb+" "+resource] = true
+				}
+			}
+		}
+	}
+	if !maps.Equal(grants, needs) {
+		t.Errorf("the guide grants %v, the profile needs %v", slices.Sorted(maps.Keys(grants)), slices.Sorted(maps.Keys(needs)))
+	}
+}
+
 // podsDoc is the part of the JSON of profile that the tests read.
 type podsDoc struct {
 	Servers []struct {
@@ -71,23 +105,23 @@ type podsDoc struct {
 func TestProfilePods(t *testing.T) {
 	t.Parallel()
 	c := fakekube.New(t)
-	for _, name := range []string{"web-0", "web-1"} {
+	for _, name := range []string{"web-0", "web-1", "web-2"} {
 		p := &fakekube.Pod{Name: name, Namespace: "serving", Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
 		podServer(t, c, p, "--tp", "2").serves(t, p)
 	}
-	c.Add(&fakekube.Pod{Name: "web-2", Namespace: "serving", Labels: map[string]string{"app": "sglang"}, Phase: "Pending"})
+	c.Add(&fakekube.Pod{Name: "web-3", Namespace: "serving", Labels: map[string]string{"app": "sglang"}, Phase: "Pending"})
 	local := filepath.Join(t.TempDir(), "local")
 	cmd, out, errs := inCluster(t, c, "profile", "--pods", "serving/app=sglang", "-o", local, "--probe", "--num-steps", "4", "--json")
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, errs)
 	}
-	for _, want := range []string{"left out: pod serving/web-2 is Pending", "http://web-0.serving:30000: pod serving/web-0, container server, port 30000"} {
+	for _, want := range []string{"left out: pod serving/web-3 is Pending", "http://web-0.serving:30000: pod serving/web-0, container server, port 30000"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("stderr lacks %q:\n%s", want, errs)
 		}
 	}
 	var doc podsDoc
-	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || len(doc.Servers) != 2 {
+	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || len(doc.Servers) != 3 {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	ran := c.Commands()
@@ -243,12 +277,21 @@ func TestPodsVerbs(t *testing.T) {
 		{"bench serving --dataset-name random-ids --num-prompts 4 --random-input-len 8 --random-output-len 8 --run-dir " + dir, `Successful requests: +4 `, false},
 		{"bench serving --dataset-name random-ids --num-prompts 24 --random-input-len 8 --random-output-len 100 --max-concurrency 2 --profile --profile-num-steps 5 --run-dir " + dir, `Successful requests: +24 `, true},
 		{"watch --for 2s --run-dir " + dir, "", false},
+		{"profile stop", `http://web-0.default:30000: was not recording`, false},
+		{"profile start --num-steps 0 -o " + dir + "/window", dir + "/window", false},
+		{"profile stop " + dir + "/window --no-analyze --no-store", "", true},
 	} {
 		before, forwards := len(c.Commands()), c.Forwards()
 		verb := strings.Fields(r.args)
 		cmd, out, errs := inCluster(t, c, append(verb, "--pods", "app=sglang")...)
 		if err := cmd.Wait(); err != nil || !regexp.MustCompile(r.out).MatchString(out.String()) {
 			t.Errorf("%s: %v, want %s\n%s%s", r.args, err, r.out, out, errs)
+		}
+		if strings.HasPrefix(r.args, "profile start") {
+			if want := "stepscope profile stop " + dir + "/window --pods app=sglang\n"; !strings.Contains(errs.String(), want) {
+				t.Errorf("stderr lacks %q:\n%s", want, errs)
+			}
+			http.Post("http://"+p.Addr+"/generate", "application/json", strings.NewReader(`{"text":"hello","sampling_params":{"max_new_tokens":16,"ignore_eos":true}}`))
 		}
 		fetched := slices.ContainsFunc(c.Commands()[before:], func(line string) bool { return strings.HasPrefix(line, "web-0: cat ") })
 		if fetched != r.fetches || c.Forwards() == forwards {

@@ -38,8 +38,11 @@ func New(c *Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("context %q: %w", c.Name, err)
 	}
-	return &Client{Namespace: cmp.Or(c.Namespace, "default"), base: base, http: &http.Client{Transport: transport}, auth: a}, nil
+	return &Client{Namespace: cmp.Or(c.Namespace, "default"), base: base, http: &http.Client{Transport: transport, CheckRedirect: here}, auth: a}, nil
 }
+
+// here refuses redirects: credentials go only to the API server.
+func here(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 const (
 	answerLimit = 30 * time.Second // for one reply of the API server

@@ -226,6 +226,17 @@ func (c *Command) Bring(ctx context.Context, name, to string, within *Budget) er
 	})
 }
 
+// Read returns the content of a file of at most most bytes.
+func (c *Command) Read(ctx context.Context, name string, most int64) ([]byte, error) {
+	var text bytes.Buffer
+	budget := &counted{of: NewBudget(most), path: name, w: &text}
+	err := c.Check()
+	if err == nil {
+		err = c.run(ctx, false, c.words(c.Template.read, path.Join(c.Dir, name)), budget)
+	}
+	return text.Bytes(), err
+}
+
 // summed counts the bytes that it writes.
 type summed struct {
 	w io.Writer

@@ -101,14 +101,19 @@ func (m *member) source() (collect.Source, error) {
 	case m.profile().Files && !m.byCommand():
 		return m.ownFiles(), nil
 	case m.o.Fetch != nil:
-		u, err := url.Parse(m.URL)
-		if err != nil {
-			return nil, err
-		}
-		c := &collect.Command{Template: m.o.Fetch, Host: u.Hostname(), Port: u.Port(), Name: m.Name, Dir: m.dir}
+		c := m.command(m.dir)
 		return c, c.Check()
 	}
 	return collect.Dir(m.dir), nil
+}
+
+// command returns a directory on the server's host as the source of files that a command reads.
+func (m *member) command(dir string) *collect.Command {
+	c := &collect.Command{Template: m.o.Fetch, Name: m.Name, Dir: dir}
+	if u, err := url.Parse(m.URL); err == nil { // named has checked it
+		c.Host, c.Port = u.Hostname(), u.Port()
+	}
+	return c
 }
 
 // byCommand reports whether a command reads the server's files.

@@ -41,6 +41,7 @@ type Cluster struct {
 	denied   string
 	pods     map[string]*Pod // by NAMESPACE/NAME
 	commands []string        // that were run, POD: COMMAND
+	rights   map[string]bool // that were used
 	forwards int
 	uids     int
 }
@@ -64,7 +65,7 @@ type Pod struct {
 
 // New starts an API server that ends with the test.
 func New(t testing.TB) *Cluster {
-	c := &Cluster{pods: map[string]*Pod{}, Protocols: []string{"v5.channel.k8s.io", "v4.channel.k8s.io"}}
+	c := &Cluster{pods: map[string]*Pod{}, rights: map[string]bool{}, Protocols: []string{"v5.channel.k8s.io", "v4.channel.k8s.io"}}
 	c.Server = httptest.NewTLSServer(c.routes())
 	t.Cleanup(c.Server.Close)
 	return c
@@ -110,6 +111,13 @@ func (c *Cluster) Commands() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.commands)
+}
+
+// Rights returns the rights that requests needed, as VERB RESOURCE.
+func (c *Cluster) Rights() map[string]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.rights)
 }
 
 // Forwards returns the number of connections that were forwarded.
@@ -212,6 +220,11 @@ func (c *Cluster) pod(resource string, do func(http.ResponseWriter, *http.Reques
 	return func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("name")
 		c.mu.Lock()
+		verb := "get"
+		if r.Method == http.MethodPost {
+			verb = "create"
+		}
+		c.rights[verb+" "+resource] = true
 		p, denied := c.pods[r.PathValue("namespace")+"/"+name], c.denied == resource
 		c.mu.Unlock()
 		switch {
@@ -229,6 +242,7 @@ func (c *Cluster) pod(resource string, do func(http.ResponseWriter, *http.Reques
 func (c *Cluster) list(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.rights["list pods"] = true
 	if c.denied == "pods" {
 		refuse(w, http.StatusForbidden, "Forbidden", `pods is forbidden: User "test" cannot list resource "pods"`)
 		return
