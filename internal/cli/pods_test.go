@@ -4,8 +4,12 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,6 +178,31 @@ func TestProfileLWS(t *testing.T) {
 	}
 	if names := slices.Sorted(maps.Keys(listed)); !slices.Equal(names, []string{"big-0", "big-0-1"}) {
 		t.Errorf("files are listed in %v", names)
+	}
+}
+
+// TestProfilePodsRouter profiles the server behind a router in a pod. The router names it by the address of its pod.
+func TestProfilePodsRouter(t *testing.T) {
+	t.Parallel()
+	c := fakekube.New(t)
+	p := &fakekube.Pod{Name: "web-0", IP: "10.1.2.3", Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
+	podServer(t, c, p).serves(t, p)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/list_workers", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"urls": ["http://10.1.2.3:30000"]}`) })
+	mux.Handle("/generate", httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: p.Addr}))
+	router := httptest.NewServer(mux)
+	defer router.Close()
+	c.Add(&fakekube.Pod{Name: "router", Labels: map[string]string{"app": "router"}, Ports: map[string]int{"http": 8080}, Addr: router.Listener.Addr().String()})
+	cmd, out, errs := inCluster(t, c, "profile", "--pods", "app=router", "-o", filepath.Join(t.TempDir(), "local"), "--probe", "--num-steps", "4", "--json")
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	var doc podsDoc
+	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != "http://10.1.2.3:30000" || len(doc.Servers[0].Traces) != 1 {
+		t.Errorf("%v\n%s\n%s", err, out, errs)
+	}
+	if ran := c.Commands(); !slices.ContainsFunc(ran, func(line string) bool { return strings.HasPrefix(line, "web-0: cat /") }) {
+		t.Errorf("no file was fetched from the pod of the server: %q", ran)
 	}
 }
 

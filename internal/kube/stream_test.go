@@ -331,6 +331,21 @@ func TestAuth(t *testing.T) {
 	}
 }
 
+// TestRedirect: credentials follow no redirect of an API server.
+func TestRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer other.Close()
+	api := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	defer api.Close()
+	k, err := New(&Config{Cluster: Cluster{Server: api.URL}, User: User{Token: "secret"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.get(t.Context(), "/version", nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), "answers 302") {
+		t.Error(err)
+	}
+}
+
 // frames is a connection that supplies frames and drops what is written.
 type frames struct{ io.Reader }
 
