@@ -19,7 +19,7 @@ var wings = [][]struct {
 	may  string
 }{
 	{{"cmd", "cli base"}},
-	{{"cli", "reference mcp view watch measure job explain capture tracefile runs api trace bench docs base"}},
+	{{"cli", "reference mcp view watch measure job explain capture tracefile runs kube api trace bench docs base"}},
 	{
 		{"reference", "measure explain capture tracefile runs api trace bench base"},
 		{"mcp", "measure explain tracefile runs trace bench docs base"},
@@ -37,6 +37,7 @@ var wings = [][]struct {
 		{"runs", "trace bench base"},
 	},
 	{
+		{"kube", "api base"},
 		{"api", ""},
 		{"bench", "base"},
 		{"trace", ""},
@@ -65,7 +66,7 @@ func TestCore(t *testing.T) {
 // Limits of the map: floors, and imports between wings.
 const (
 	mostFloors = 7
-	mostArrows = 76
+	mostArrows = 79
 )
 
 // budgets limits each wing: lines of Go without tests and generated files, packages, and imports between its packages.
@@ -74,17 +75,18 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
-	"capture":   {9620, 5, 3},
-	"cli":       {12100, 1, 0},
+	"capture":   {9800, 5, 3},
+	"cli":       {12500, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {80, 2, 0},
 	"explain":   {43000, 24, 76},
 	"job":       {8900, 4, 4},
+	"kube":      {1800, 1, 0},
 	"mcp":       {1900, 1, 0},
 	"measure":   {13400, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2900, 1, 0},
-	"testing":   {3850, 12, 0},
+	"testing":   {4600, 13, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
 	"view":      {6370, 5, 5},
@@ -146,7 +148,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 128_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, and bounded answers
+	mostCore      = 130_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, and the server for agents
 	mostReference = 32_000
 )
 

@@ -31,6 +31,7 @@ import (
 // benchServingCmd is "bench serving".
 type benchServingCmd struct {
 	clientFlags  `group:"More server flags"`
+	podFlags     `group:"More server flags"`
 	datasetFlags `group:"More data set flags"`
 	arrivalFlags `group:"More load flags"`
 	requestFlags `group:"Requests"`
@@ -180,9 +181,27 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	c.apply(e)
+	pods, err := c.one(ctx, e)
+	if err != nil {
+		return err
+	}
+	if pods != nil { // the load needs sockets
+		var end func()
+		if c.BaseURL, end, err = pods.Listen(pods.Servers[0]); err != nil {
+			return err
+		}
+		defer end()
+	}
 	x, err := c.experiment(e)
 	if err != nil {
 		return err
+	}
+	if pods != nil {
+		x.Run.URL = pods.Servers[0].URL
+		if x.Profile != nil {
+			x.Profile.Targets = podTargets(pods, x.Profile.Targets[0])
+			reachPods(pods, &x.Profile.Options)
+		}
 	}
 	if c.HTML != "" && c.HTML != "-" {
 		if c.HTML, err = target(c.HTML, "", "bench.html"); err != nil {
@@ -203,7 +222,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		}
 		defer c.out.Close()
 	}
-	x.Store, err = c.create(e, runs.About{Kind: "bench", Tool: "bench serving", Tags: tags(c.Tag), Backend: c.Backend, URL: x.Server.URL})
+	x.Store, err = c.create(e, runs.About{Kind: "bench", Tool: "bench serving", Tags: tags(c.Tag), Backend: c.Backend, URL: x.Run.URL})
 	if err != nil {
 		return err
 	}

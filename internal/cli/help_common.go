@@ -50,18 +50,18 @@ var common = map[string][]section{
 		{"Results", "slo output-file run-dir no-store"},
 	},
 	"send": {
-		{"Server", "url api-key-file"},
+		{"Server", "url pods api-key-file"},
 		{"Request", "prompt random-input-len batch-size max-new-tokens temperature ignore-eos"},
 		{"Reply", "stream profile profile-steps"},
 	},
 	"profile": {
-		{"Servers", "url prefill-url decode-url api-key-file"},
+		{"Servers", "url prefill-url decode-url pods api-key-file"},
 		{"Window", "num-steps duration profile-by-stage lean wait"},
 		{"Files", "output-dir fetch local-dir"},
 		{"Report", "html json quiet no-analyze run-dir no-store"},
 	},
 	"watch": {
-		{"Servers", "url prefill-url decode-url api-key-file every for"},
+		{"Servers", "url prefill-url decode-url pods api-key-file every for"},
 		{"Rules", "imbalance pace-imbalance ttft itl queue-growth hold"},
 		{"Captures", "num-steps cooldown max-captures max-disk fetch"},
 		{"Results", "view browser json quiet run-dir no-store"},
@@ -69,7 +69,7 @@ var common = map[string][]section{
 	"view": {
 		{"Content", "against profile-id run-dir"},
 		{"Output", "browser host port api-key-file export"},
-		{"Running servers", "url prefill-url decode-url server-api-key-file log fetch"},
+		{"Running servers", "url prefill-url decode-url pods server-api-key-file log fetch"},
 	},
 	"analyze": {
 		{"Report", "full tables top html json markdown brief max-bytes"},

@@ -57,10 +57,10 @@ func (c *mcpCmd) live(e *env, root string) (*mcp.Live, error) {
 		live.URLs = append(live.URLs, targets[i].URL)
 	}
 	live.State = func(ctx context.Context, url string) (string, error) {
-		return stateOf(ctx, signals.NewReader(url, of(url).Header))
+		return stateOf(ctx, signals.NewReader(url, of(url).Header, nil))
 	}
 	live.Capture = func(ctx context.Context, url string, steps int) (string, error) {
-		r := recorder{targets: []torch.Target{*of(url)}, dir: dir, fetch: fetch, root: root, sessions: c.windows()}
+		r := recorder{targets: []torch.Target{*of(url)}, dir: dir, through: torch.Options{Fetch: fetch}, root: root, sessions: c.windows()}
 		return r.record(ctx, e, steps, e.Console, nil)
 	}
 	live.Bench = func(ctx context.Context, url string, l mcp.Load) (string, error) {

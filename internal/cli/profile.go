@@ -20,6 +20,7 @@ type profileCmd struct {
 	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: the directory that start printed, or its last part, the id."`
 
 	profiledFlags
+	podFlags
 	PD bool `name:"pd-separated" hidden:""`
 
 	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, with a subdirectory for each window; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM, the one it was started with."`
@@ -35,7 +36,7 @@ type profileCmd struct {
 	Mem        bool     `name:"mem" help:"Record snapshots of GPU memory."`
 	RPD        bool     `name:"rpd" help:"Use ROCm's rpd profiler."`
 	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Activities to record instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
-	Lean       bool     `name:"lean" help:"Record only kernels and the calls that launch them, which slows the servers least: no step names and no host activity. Without it, record all that the server records by default; --no-with-stack leaves out the most costly part."`
+	Lean       bool     `name:"lean" help:"Record only kernels and their launches, which slows the servers least: no step names, no host activity. Without it, --no-with-stack leaves out the most costly part."`
 	Stack      bool     `name:"with-stack" xor:"stack" help:"Record Python stacks; default: as the server does."`
 	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"Record shapes of tensors; default: as the server does."`
 	Merge      bool     `name:"merge-profiles" help:"Have the server merge the traces, too. They are also merged here, unless --no-merge-profiles is given."`
@@ -45,7 +46,7 @@ type profileCmd struct {
 	Duration time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps, the same time on prefill and decode servers."`
 	Timeout  time.Duration `default:"5m" help:"Close a window that is still open after this time."`
 	Stall    time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
-	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server, which would record only its waiting; 0 does not wait, nor does start."`
+	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server; 0 does not wait, nor does start."`
 	GPUs     string        `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks of the GPUs around the window, with nvidia-smi here, or from the URL of a DCGM exporter: a finding of a late GPU then compares its clock."`
 	Probe    bool          `help:"Send tiny requests, so that an idle server runs steps."`
 
@@ -88,6 +89,7 @@ Examples:
   stepscope profile --url http://gpu1:30000 --fetch 'ssh {host} cat {path}' -o traces
   stepscope profile --url http://router:30000 --duration 2s
   stepscope profile --prefill-url http://p0:30000 --decode-url http://d0:30000
+  stepscope profile --pods serving/app=sglang -o traces
   stepscope profile stop --url http://localhost:30000`
 }
 
@@ -99,12 +101,13 @@ func (c *profileCmd) BeforeReset(k *kong.Context) error {
 	return nil
 }
 
-// AfterApply returns an error for a duration of 0, which would otherwise count as not given.
+// AfterApply returns an error for a duration of 0, which would otherwise count as not given, and for flags that
+// contradict --pods.
 func (c *profileCmd) AfterApply(k *kong.Context) error {
 	if given(k, "duration") && c.Duration <= 0 {
 		return usagef("--duration %v: give a time above 0, as 500ms or 2s", c.Duration)
 	}
-	return nil
+	return c.podFlags.AfterApply(k)
 }
 
 // Run records a window, or starts or stops a recording.
@@ -115,6 +118,9 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	c.apply(e)
 	p, err := c.check(e)
 	if err != nil {
+		return err
+	}
+	if err := c.inPods(ctx, e, p); err != nil {
 		return err
 	}
 	switch {

@@ -70,7 +70,7 @@ func (c *profiledFlags) targets() (out []torch.Target, err error) {
 
 // fetchFlags define how the files of servers are copied to this machine.
 type fetchFlags struct {
-	Fetch     string `placeholder:"CMD" help:"Command that prints a server's file {path}: 'ssh {host} cat {path}', 'kubectl exec {name} -- cat {path}'. No shell runs it."`
+	Fetch     string `placeholder:"CMD" help:"Command that prints a server's file {path}, as 'ssh {host} cat {path}'. No shell runs it."`
 	FetchList string `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
 }
 

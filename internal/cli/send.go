@@ -46,6 +46,7 @@ func (f *serverFlags) server() (*client.Server, error) {
 // sendCmd is "send", the counterpart of SGLang's test.send_one.
 type sendCmd struct {
 	serverFlags
+	podFlags
 	BatchSize        int      `name:"batch-size" limits:"1.." default:"1" help:"Sequences in the request."`
 	DifferentPrompts bool     `name:"different-prompts" help:"Give each sequence of a batch its own prompt."`
 	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
@@ -73,6 +74,7 @@ func (c *sendCmd) Help() string {
 	return `Examples:
   stepscope send --max-new-tokens 64 --stream
   stepscope send --url http://host:30000 --prompt "Why is the sky blue?" --temperature 0.7
+  stepscope send --pods app=sglang --stream
   stepscope send --batch-size 4 --random-input-len 1024 --ignore-eos
   stepscope send --profile --profile-steps 5 --profile-by-stage`
 }
@@ -104,14 +106,23 @@ func (c *sendCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	o := torch.Options{Log: e.Line, LoadFollows: true, Sessions: new(runPlace).windows()}
+	pods, err := c.one(ctx, e)
+	if err != nil {
+		return err
+	}
+	if pods != nil {
+		reachPods(pods, &o)
+		s.URL, s.HTTP = pods.Servers[0].URL, o.Client
+	}
 	if !c.Profile {
 		return c.send(ctx, e, s)
 	}
-	return c.profiled(ctx, e, s)
+	return c.profiled(ctx, e, s, o)
 }
 
 // profiled sends the request while a profiling window is open.
-func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error {
+func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server, o torch.Options) error {
 	dir, err := profilesDir("")
 	if err != nil {
 		return err
@@ -121,7 +132,7 @@ func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error 
 		return usagef("%v", err)
 	}
 	fmt.Fprintf(e.stdout, "Running profiler with %d steps...\n", c.ProfileSteps)
-	session, err := torch.Start(ctx, []torch.Target{{URL: s.URL, Header: s.Header}}, w, torch.Options{Log: e.Line, LoadFollows: true, Sessions: new(runPlace).windows()})
+	session, err := torch.Start(ctx, []torch.Target{{URL: s.URL, Header: s.Header}}, w, o)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/system"
@@ -26,7 +25,8 @@ type liveFlags struct {
 	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File that holds only that key."`
 	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Header sent to these servers with each request."`
 	LogFile      []string `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of an SGLang, stepscope or vLLM server, which adds data that the server does not report; - for stdin. With several servers, NAME is the server's name or URL."`
-	OutputDir    string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as for profile."`
+	podFlags
+	OutputDir string `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as for profile."`
 	fetchFlags
 }
 
@@ -35,7 +35,7 @@ type liveFlags struct {
 func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, error) {
 	f := &c.liveFlags
 	var targets []torch.Target
-	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) > 0 {
+	if len(f.URL)+len(f.PrefillURL)+len(f.DecodeURL) > 0 || f.given() {
 		var err error
 		servers := profiledFlags{URL: f.URL, PrefillURL: f.PrefillURL, DecodeURL: f.DecodeURL, APIKey: f.ServerKey, AdminKey: f.AdminKey, Header: f.Header}
 		if targets, err = servers.targets(); err != nil {
@@ -52,12 +52,21 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 	if err != nil {
 		return nil, err
 	}
-	o := live.Options{Targets: standing(ctx, targets, e.reach)}
+	through := torch.Options{Fetch: fetch}
+	if f.given() {
+		pods, err := f.podFlags.reach(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		targets = podTargets(pods, targets[0])
+		reachPods(pods, &through)
+	}
+	o := live.Options{Targets: standing(ctx, targets, through, e.reach), Client: through.Client}
 	if err := f.logs(&o); err != nil {
 		return nil, err
 	}
 	if root != "" && len(targets) > 0 {
-		record := recorder{targets: targets, dir: dir, fetch: fetch, root: root, sessions: c.windows()}
+		record := recorder{targets: targets, dir: dir, through: through, root: root, sessions: c.windows()}
 		o.Record = func(ctx context.Context, steps int, say *progress.Console, far *torch.Progress) (string, error) {
 			return record.record(ctx, e, steps, say, far)
 		}
@@ -68,9 +77,9 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 // recorder records windows of servers in the same way as the verb profile with the default values of its flags.
 type recorder struct {
 	targets  []torch.Target
-	dir      string // directory on the servers
-	fetch    *collect.Template
-	root     string // directory of the runs
+	dir      string        // directory on the servers
+	through  torch.Options // the client, and how files are fetched
+	root     string        // directory of the runs
 	sessions string
 }
 
@@ -78,10 +87,11 @@ type recorder struct {
 func (r *recorder) record(ctx context.Context, e *env, steps int, say *progress.Console, far *torch.Progress) (string, error) {
 	e.hold("the servers to write their windows")
 	defer e.holds.Store(nil)
+	options := r.through
+	options.Wait, options.Pace, options.Log, options.Progress, options.Sessions = profileWait, paceTime, say.Line, far, r.sessions
 	p := &system.Profile{
 		Targets: r.targets, Window: torch.Window{OutputDir: r.dir, NumSteps: steps, Activities: []string{"CPU", "GPU"}},
-		Options: torch.Options{Fetch: r.fetch, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far, Sessions: r.sessions},
-		Root:    r.root, Explain: &system.Options{Say: say},
+		Options: options, Root: r.root, Explain: &system.Options{Say: say},
 		Create: func(about runs.About) (*runs.Run, error) {
 			about.Args = e.args
 			return runs.Create(r.root, about, 64<<20)
@@ -122,14 +132,14 @@ func (f *liveFlags) logs(o *live.Options) error {
 
 // standing resolves the servers to query. A router is replaced by the workers that it has when the viewer starts. If a
 // server does not answer, its address is kept as given, because the server may start later.
-func standing(ctx context.Context, targets []torch.Target, within time.Duration) []torch.Target {
+func standing(ctx context.Context, targets []torch.Target, o torch.Options, within time.Duration) []torch.Target {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	each := make([][]torch.Target, len(targets))
 	var all sync.WaitGroup
 	for i, t := range targets {
 		all.Go(func() {
-			reached, _, err := torch.Reach(ctx, []torch.Target{t}, torch.Options{})
+			reached, _, err := torch.Reach(ctx, []torch.Target{t}, o)
 			if err != nil || len(reached) == 1 && reached[0].Front.URL == reached[0].URL {
 				each[i] = []torch.Target{t}
 				return

@@ -27,6 +27,7 @@ import (
 // watchCmd is "watch".
 type watchCmd struct {
 	profiledFlags
+	podFlags
 	LogFile []string      `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of an SGLang, stepscope or vLLM server, which is followed, too; - for stdin. With several servers, NAME is the server's name or URL."`
 	Every   time.Duration `default:"1s" help:"Time between samples."`
 	For     time.Duration `placeholder:"TIME" help:"End after this time (default: when interrupted)."`
@@ -68,6 +69,7 @@ and comes back. An idle server is not recorded.
 Examples:
   stepscope watch --url http://localhost:30000
   stepscope watch --url http://gpu1:30000 --url http://gpu2:30000 --for 12h --ring 5
+  stepscope watch --pods serving/app=sglang --for 12h
   stepscope watch --rules rules.yaml --exec 'mail -s stepscope me@example.org'
   stepscope watch --replay series.jsonl --imbalance 1.3`
 }
@@ -77,12 +79,15 @@ func (c *watchCmd) AfterApply(k *kong.Context) error {
 	if given(k, "for") && c.For <= 0 {
 		return usagef("--for %v: give a time above 0, as 12h", c.For)
 	}
-	for _, name := range []string{"url", "prefill-url", "decode-url", "log", "series", "view", "browser", "listen", "exec", "ring", "nsys", "gpus"} {
+	for _, name := range []string{"url", "prefill-url", "decode-url", "pods", "lws", "log", "series", "view", "browser", "listen", "exec", "ring", "nsys", "gpus"} {
 		if c.Replay != "" && given(k, name) {
 			return usagef("--replay and --%s: replay calls no server, leave one of them out", name)
 		}
 	}
-	return c.given(k)
+	if err := c.podFlags.AfterApply(k); err != nil {
+		return err
+	}
+	return c.ruleFlags.given(k)
 }
 
 // Run watches the servers.
@@ -244,7 +249,7 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 	for _, l := range c.LogFile {
 		w.Logs = append(w.Logs, logOf(l))
 	}
-	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL)+len(w.Logs) == 0 || len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) > 0 {
+	if len(c.URL)+len(c.PrefillURL)+len(c.DecodeURL) > 0 || len(w.Logs) == 0 || c.podFlags.given() {
 		if w.Targets, err = c.targets(); err != nil {
 			return usageError{err}
 		}
@@ -266,6 +271,14 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 	k.Options = torch.Options{Timeout: c.Timeout, Wait: 10 * time.Second, Pace: paceTime, Log: e.Line, Sessions: c.windows()}
 	if k.Options.Fetch, err = c.template(); err != nil {
 		return usageError{err}
+	}
+	if c.podFlags.given() {
+		pods, err := c.reach(ctx, e)
+		if err != nil {
+			return err
+		}
+		w.Targets = podTargets(pods, w.Targets[0])
+		reachPods(pods, &k.Options)
 	}
 	k.Cooldown, k.Most, k.MostMemory, k.ReadReports, k.NsysTime = c.Cooldown, c.MaxCaptures, memory.Machine()/2, nsys.Exported, c.NsysTime
 	w.Ring = watch.Ring{N: c.Ring, Every: c.RingEvery, Steps: c.RingSteps}

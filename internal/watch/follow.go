@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/signals"
@@ -42,8 +43,8 @@ type follower struct {
 
 // newFollower returns a follower of a server. The follower's name is the name that the user gave to the server. If the
 // user gave no name, it is the URL of the server.
-func newFollower(r *torch.Reached, given []torch.Target, every time.Duration) *follower {
-	reader := signals.NewReader(r.Base, r.Header)
+func newFollower(r *torch.Reached, given []torch.Target, every time.Duration, over *http.Client) *follower {
+	reader := signals.NewReader(r.Base, r.Header, over)
 	reader.Kind = r.Kind
 	f := &follower{name: r.URL, every: every, server: r, reader: reader}
 	for _, t := range given {

@@ -46,7 +46,7 @@ func TestNsys(t *testing.T) {
 	}
 	tool := &nsys.Tool{Path: filepath.Join(dir, "nsys"), Version: nsys.Version{2023, 4, 4}, TmpDir: dir}
 	target := torch.Target{URL: "http://a", Name: "a"}
-	f := newFollower(&torch.Reached{Target: target, Front: target, Base: target.URL}, nil, time.Second)
+	f := newFollower(&torch.Reached{Target: target, Front: target, Base: target.URL}, nil, time.Second, nil)
 	g := &group{name: "a", of: []*follower{f}}
 	read := "" // the exported report
 	w := &Watch{Dir: filepath.Join(dir, "traces"), Say: &progress.Console{W: io.Discard}, Capture: Capture{

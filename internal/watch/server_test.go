@@ -123,7 +123,7 @@ func watchingUntil(t *testing.T, ctx context.Context, w *Watch, took time.Durati
 	began := time.Now()
 	for _, s := range servers {
 		target := torch.Target{URL: "http://" + s.name, Name: s.name}
-		f := newFollower(&torch.Reached{Target: target, Front: target, Base: target.URL}, []torch.Target{target}, w.Every)
+		f := newFollower(&torch.Reached{Target: target, Front: target, Base: target.URL}, []torch.Target{target}, w.Every, nil)
 		f.reader = s
 		if s.log {
 			f.server = nil

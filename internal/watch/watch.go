@@ -185,7 +185,7 @@ func (m *coordinator) meet(ctx context.Context) error {
 			w.Say.Lack("%s", l)
 		}
 		for i := range reached {
-			m.followers = append(m.followers, newFollower(&reached[i], w.Targets, w.Every))
+			m.followers = append(m.followers, newFollower(&reached[i], w.Targets, w.Every, o.Client))
 		}
 	}
 	if err := m.takeLogs(); err != nil {

@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -267,5 +269,50 @@ func TestHTTP(t *testing.T) {
 	other := &HTTP{Server: &client.Server{URL: hs.URL + "/nothing"}, Dir: "/x"}
 	if _, err := other.List(t.Context()); !errors.Is(err, ErrNoRoute) {
 		t.Errorf("a server without the route: %v", err)
+	}
+}
+
+// TestInside reads files through commands that run on the server's host: a file that is shorter than listed is an error.
+func TestInside(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.trace.json"), []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	most := 10
+	c := &Command{Host: "web.serving", Dir: dir, Template: In(func(ctx context.Context, host string, all bool, words []string, out, errs io.Writer) error {
+		if host != "web.serving" || all != (words[0] == "ls") {
+			t.Errorf("%s: %v, all %v", host, words, all)
+		}
+		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+		cmd.Stderr = errs
+		text, err := cmd.Output()
+		if words[0] == "cat" {
+			text = text[:min(len(text), most)]
+		}
+		if _, failed := out.Write(text); err == nil {
+			err = failed
+		}
+		return err
+	})}
+	to := filepath.Join(t.TempDir(), "to")
+	for _, want := range []int{10, 7} {
+		most = want
+		if files, err := c.List(t.Context()); err != nil || len(files) != 1 || files[0].Size != 10 {
+			t.Fatalf("%v, %v", files, err)
+		}
+		err := c.Bring(t.Context(), "a.trace.json", to, nil)
+		if want == 10 && err != nil || want < 10 && (err == nil || !strings.Contains(err.Error(), "received 7 of 10 bytes")) {
+			t.Errorf("%d bytes: %v", want, err)
+		}
+	}
+	most = 10
+	for limit, fits := range map[int64]bool{10: true, 9: false} {
+		if text, err := c.Read(t.Context(), "a.trace.json", limit); fits != (err == nil) || fits && string(text) != "0123456789" {
+			t.Errorf("at most %d bytes: %q, %v", limit, text, err)
+		}
+	}
+	c.Dir += "/later"
+	if files, err := c.List(t.Context()); err != nil || files != nil {
+		t.Errorf("a missing directory: %v, %v", files, err)
 	}
 }

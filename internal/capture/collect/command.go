@@ -27,7 +27,20 @@ import (
 // -ln {dir}". A template without these words needs a separate list template.
 type Template struct {
 	read, list []string
+	inside     Inside
 }
+
+// Inside runs a command on a server's host and copies its output. all is set for a command that lists: if the server's
+// files are in several places, it runs in each of them. Otherwise it runs where it succeeds.
+type Inside func(ctx context.Context, host string, all bool, words []string, out, errs io.Writer) error
+
+// In returns a Template whose commands, cat and ls, run with run instead of as processes of this host.
+func In(run Inside) *Template {
+	return &Template{read: []string{"cat", "{path}"}, list: []string{"ls", "-ln", "{dir}"}, inside: run}
+}
+
+// Inside reports whether the commands run on the servers' hosts.
+func (t *Template) Inside() bool { return t != nil && t.inside != nil }
 
 // ParseTemplate parses the two templates; list may be empty.
 func ParseTemplate(read, list string) (*Template, error) {
@@ -126,6 +139,8 @@ type Command struct {
 	Template         *Template
 	Host, Port, Name string
 	Dir              string // absolute, with forward slashes
+
+	sizes map[string]int64 // in the last list, without those that are unknown
 }
 
 // plainPath and plainHost match the strings that are allowed in a command line. They are restricted because ssh passes
@@ -166,7 +181,7 @@ func (c *Command) words(template []string, file string) []string {
 // the name. A line that consists of one word is a name.
 func (c *Command) List(ctx context.Context) ([]File, error) {
 	var text bytes.Buffer
-	err := c.run(ctx, c.words(c.Template.list, ""), &text)
+	err := c.run(ctx, true, c.words(c.Template.list, ""), &text)
 	if err != nil {
 		var failed *commandError
 		if errors.As(err, &failed) && strings.Contains(failed.stderr, "No such file") {
@@ -175,6 +190,7 @@ func (c *Command) List(ctx context.Context) ([]File, error) {
 		return nil, err
 	}
 	var out []File
+	c.sizes = map[string]int64{}
 	for line := range strings.Lines(text.String()) {
 		fields := strings.Fields(line)
 		f := File{Size: -1}
@@ -184,7 +200,7 @@ func (c *Command) List(ctx context.Context) ([]File, error) {
 		case len(fields) >= 9 && fields[0][0] == '-':
 			f.Name = path.Base(fields[len(fields)-1])
 			if n, err := strconv.ParseInt(fields[4], 10, 64); err == nil {
-				f.Size = n
+				f.Size, c.sizes[f.Name] = n, n
 			}
 		}
 		if plainName.MatchString(f.Name) {
@@ -194,12 +210,43 @@ func (c *Command) List(ctx context.Context) ([]File, error) {
 	return out, nil
 }
 
-// Bring writes the output of the read command to a file.
+// Bring writes the output of the read command to a file. It returns an error if that is less than the last List listed.
 func (c *Command) Bring(ctx context.Context, name, to string, within *Budget) error {
 	if !plainName.MatchString(name) {
 		return fmt.Errorf("%q cannot be fetched", name)
 	}
-	return within.Write(to, func(w io.Writer) error { return c.run(ctx, c.words(c.Template.read, path.Join(c.Dir, name)), w) })
+	words := c.words(c.Template.read, path.Join(c.Dir, name))
+	return within.Write(to, func(w io.Writer) error {
+		sum := &summed{w: w}
+		err := c.run(ctx, false, words, sum)
+		if err == nil && sum.n < c.sizes[name] {
+			err = &commandError{strings.Join(words, " "), "", fmt.Errorf("received %d of %d bytes", sum.n, c.sizes[name])}
+		}
+		return err
+	})
+}
+
+// Read returns the content of a file of at most most bytes.
+func (c *Command) Read(ctx context.Context, name string, most int64) ([]byte, error) {
+	var text bytes.Buffer
+	budget := &counted{of: NewBudget(most), path: name, w: &text}
+	err := c.Check()
+	if err == nil {
+		err = c.run(ctx, false, c.words(c.Template.read, path.Join(c.Dir, name)), budget)
+	}
+	return text.Bytes(), err
+}
+
+// summed counts the bytes that it writes.
+type summed struct {
+	w io.Writer
+	n int64
+}
+
+func (s *summed) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.n += int64(n)
+	return n, err
 }
 
 // commandError is the error of a failed command.
@@ -217,11 +264,18 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
-func (c *Command) run(ctx context.Context, words []string, out io.Writer) error {
+func (c *Command) run(ctx context.Context, all bool, words []string, out io.Writer) error {
+	var stderr lastBytes
+	if c.Template.inside != nil {
+		err := c.Template.inside(ctx, c.Host, all, words, out, &stderr)
+		if err != nil && ctx.Err() == nil {
+			err = &commandError{strings.Join(words, " "), stderr.line(), err}
+		}
+		return err
+	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
-	var stderr lastBytes
 	cmd.Stdout, cmd.Stderr = out, &stderr
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

@@ -29,7 +29,7 @@ func TestTooManyRanks(t *testing.T) {
 					http.NotFound(w, r)
 				}
 			}))
-			r := NewReader(server.URL, nil)
+			r := NewReader(server.URL, nil, nil)
 			s, err := r.Read(t.Context())
 			server.Close()
 			switch {

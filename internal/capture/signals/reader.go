@@ -35,9 +35,10 @@ const (
 	Never
 )
 
-// NewReader returns a Reader of the server at url. header is sent with each request and contains the server's key.
-func NewReader(url string, header http.Header) *Reader {
-	return ReaderOf(&client.Server{URL: url, Header: header})
+// NewReader returns a Reader of the server at url. header is sent with each request and contains the server's key. over
+// sends the requests; nil: the client of package client.
+func NewReader(url string, header http.Header, over *http.Client) *Reader {
+	return ReaderOf(&client.Server{URL: url, Header: header, HTTP: over})
 }
 
 // ReaderOf returns a Reader of a server.

@@ -172,7 +172,7 @@ func TestReader(t *testing.T) {
 			w.WriteHeader(status)
 			io.WriteString(w, reply)
 		}))
-		reader := NewReader(hs.URL, nil)
+		reader := NewReader(hs.URL, nil, nil)
 		for range 2 { // changes nothing that is already known
 			s, err := reader.Read(t.Context())
 			got, lacks := "", ""
@@ -189,7 +189,7 @@ func TestReader(t *testing.T) {
 	}
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	if _, err := NewReader(gone.URL, nil).Read(t.Context()); err == nil || Answered(err) {
+	if _, err := NewReader(gone.URL, nil, nil).Read(t.Context()); err == nil || Answered(err) {
 		t.Errorf("a server that has ended: %v", err)
 	}
 }

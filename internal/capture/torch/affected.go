@@ -55,7 +55,7 @@ func (m *member) written(at time.Time) {
 // would slow a server that is being measured on the same machine.
 func (m *member) guardFiles(ctx context.Context) {
 	between := guardEvery
-	if m.o.Fetch != nil && !m.profile().Files { // each listing would run a command
+	if m.byCommand() { // each listing would run a command
 		between = maxWait
 	}
 	m.untilStart(ctx)

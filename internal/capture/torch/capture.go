@@ -85,9 +85,11 @@ type Window struct {
 
 // Options configures a session. The zero value is ready to use.
 type Options struct {
-	Client  *http.Client      // nil: the client of package client
-	Fetch   *collect.Template // reads the servers' files through a command
-	Timeout time.Duration     // a window that is still open after this time is closed; default 5 min
+	Client *http.Client      // nil: the client of package client
+	Fetch  *collect.Template // reads the servers' files through a command
+	// Begin, if not nil, is called before servers are identified for a window.
+	Begin   func(context.Context) error
+	Timeout time.Duration // a window that is still open after this time is closed; default 5 min
 	// Stall is the time after the last change at which files that have not arrived count as missing; default 60 s.
 	Stall time.Duration
 	Idle  time.Duration // a server without steps for this time counts as idle; default 5 s
@@ -253,6 +255,9 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 	o = o.withDefaults()
 	s := &Session{ID: api.PythonTime(o.Now()), w: w, o: o}
 	targets, err := named(targets)
+	if err == nil && o.Begin != nil {
+		err = o.Begin(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -49,9 +49,15 @@ func sizes(text []byte) []byte {
 const mostConfig = 4 << 20
 
 // modelConfig returns the config.json of the server's model, from which the work of its steps follows. It returns nil if
-// the server runs on another host, if its model is in no directory of this host, or if the file is no model's.
+// the server runs on another host and commands do not run there, if its model is in no directory of that host, or if the
+// file is no model's.
 func (m *member) modelConfig(ctx context.Context) []byte {
-	if !here(ctx, m.URL) {
+	read := func(dir string) ([]byte, error) {
+		return atomicfile.ReadAtMost(filepath.Join(dir, "config.json"), mostConfig)
+	}
+	if m.o.Fetch.Inside() {
+		read = func(dir string) ([]byte, error) { return m.command(dir).Read(ctx, "config.json", mostConfig) }
+	} else if !here(ctx, m.URL) {
 		return nil
 	}
 	var args struct {
@@ -69,7 +75,7 @@ func (m *member) modelConfig(ctx context.Context) []byte {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		text, err := atomicfile.ReadAtMost(filepath.Join(dir, "config.json"), mostConfig)
+		text, err := read(dir)
 		if err != nil {
 			continue
 		}

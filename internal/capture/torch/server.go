@@ -117,6 +117,9 @@ func (m *member) unreachable(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		m.record(false) // the server has ended
 		return &downError{m.URL, "no server answers there (connection refused)", "start it, or correct the URL", err}
+	case errors.Is(err, client.ErrEnded):
+		m.record(false)
+		return &downError{m.URL, err.Error(), "", err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &downError{m.URL, "does not answer in time", "", context.DeadlineExceeded}
 	case errors.Is(err, context.Canceled):

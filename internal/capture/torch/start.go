@@ -71,9 +71,13 @@ func (m *member) place(ctx context.Context, given string) error {
 	if err != nil {
 		return err
 	}
-	if m.profile().OwnDir || m.o.Fetch != nil && !m.profile().Files {
+	if m.profile().OwnDir || m.byCommand() {
 		// This listing also detects a broken command before the window rather than after it.
 		files, err := src.List(ctx)
+		if err != nil && m.profile().Files && ctx.Err() == nil { // such as an image without ls
+			m.o.Log(fmt.Sprintf("%s: no command can list its directory, so its files come by HTTP: %v", m.URL, err))
+			src, err = m.ownFiles(), nil
+		}
 		if err != nil {
 			return fmt.Errorf("%s: its directory cannot be listed: %w", m.URL, err)
 		}
@@ -94,17 +98,32 @@ func (m *member) source() (collect.Source, error) {
 	switch {
 	case m.src != nil:
 		return m.src, nil
-	case m.profile().Files:
-		return &collect.HTTP{Server: m.server("/profile_files"), Dir: m.dir}, nil
+	case m.profile().Files && !m.byCommand():
+		return m.ownFiles(), nil
 	case m.o.Fetch != nil:
-		u, err := url.Parse(m.URL)
-		if err != nil {
-			return nil, err
-		}
-		c := &collect.Command{Template: m.o.Fetch, Host: u.Hostname(), Port: u.Port(), Name: m.Name, Dir: m.dir}
+		c := m.command(m.dir)
 		return c, c.Check()
 	}
 	return collect.Dir(m.dir), nil
+}
+
+// command returns a directory on the server's host as the source of files that a command reads.
+func (m *member) command(dir string) *collect.Command {
+	c := &collect.Command{Template: m.o.Fetch, Name: m.Name, Dir: dir}
+	if u, err := url.Parse(m.URL); err == nil { // named has checked it
+		c.Host, c.Port = u.Hostname(), u.Port()
+	}
+	return c
+}
+
+// byCommand reports whether a command reads the server's files.
+func (m *member) byCommand() bool {
+	return m.o.Fetch != nil && (!m.profile().Files || m.o.Fetch.Inside())
+}
+
+// ownFiles returns the source of a server that serves its files.
+func (m *member) ownFiles() collect.Source {
+	return &collect.HTTP{Server: m.server("/profile_files"), Dir: m.dir}
 }
 
 // here reports whether a URL refers to this host.

@@ -33,6 +33,7 @@ type Profile struct {
 	Create   func(runs.About) (*runs.Run, error) // returns a nil run if no run is stored
 	Explain  *Options
 	Skip     bool   // collect the files without explaining them
+	Reach    string // flags with which Stop reaches the servers, with a space before each; "": none
 	GPUs     string // source of samples of the GPUs, see gpus.Start; "": none
 }
 
@@ -156,7 +157,7 @@ func (p *Profile) Start(ctx context.Context) error {
 	dir := p.local(s)
 	err = s.Save(p.Sessions, dir)
 	if end(); err == nil {
-		p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
+		p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir + p.Reach)
 		_, err = fmt.Fprintln(p.Explain.Out, dir)
 	}
 	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // otherwise no later Stop would find the window

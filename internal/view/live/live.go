@@ -30,6 +30,7 @@ const (
 // Options configures a Live.
 type Options struct {
 	Targets []torch.Target
+	Client  *http.Client // sends requests to the targets; nil: the client of package client
 	// Tails are the logs of targets, by index of the target; nil: none. The lines of a log add data that the
 	// server does not report. A target without a URL has only a log.
 	Tails map[int]*signals.Tail
@@ -86,7 +87,7 @@ func New(o Options) *Live {
 		}
 		s := &server{Name: columns.Clean(name), URL: columns.Clean(t.URL), Role: t.Role, at: i, tail: o.Tails[i]}
 		if t.URL != "" {
-			s.reader = signals.NewReader(t.URL, t.Header)
+			s.reader = signals.NewReader(t.URL, t.Header, o.Client)
 		}
 		l.servers = append(l.servers, s)
 	}
