@@ -94,6 +94,7 @@ func (s *Server) compare(ctx context.Context, in compareIn) (reply, error) {
 		if open[i], err = in.Open(ctx, say, "read"); err != nil {
 			return nil, errors.Join(err, said.err())
 		}
+		opt.Sides[i].Light = open[i].Light
 	}
 	if err := limits.Check(explain.LimitNames()); err != nil {
 		return nil, fmt.Errorf("limits: %w", err)
