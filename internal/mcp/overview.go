@@ -17,8 +17,9 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// mostBoth limits both forms of an answer together, in bytes. The envelope of the protocol takes the rest of 8,000.
-const mostBoth = 7800
+// mostBoth limits both forms of an answer together, in bytes. The envelope of the protocol, and escapes, take the rest of
+// 8,000.
+const mostBoth = 7600
 
 // overview answers what an analysis found.
 func (s *Server) overview(ctx context.Context, in ofRun) (reply, error) {

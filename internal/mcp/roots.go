@@ -116,6 +116,9 @@ func below(dir, rel string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
+	if err := inside(root, rel); err != nil {
+		return "", err
+	}
 	st, err := root.Stat(rel)
 	if err != nil {
 		return "", err
@@ -149,7 +152,7 @@ func below(dir, rel string) (string, error) {
 // inside returns an error if a path is a link that leads out of the root. A path that does not exist is inside.
 func inside(root *os.Root, path string) error {
 	if _, err := root.Stat(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: this link leads out of the root: %w", clean(path), err)
+		return fmt.Errorf("%s: a link leads out of the root, or it cannot be read", clean(path))
 	}
 	return nil
 }
