@@ -50,6 +50,9 @@ func (c *mcpCmd) Run(ctx context.Context, e *env) error {
 	}
 	defer done()
 	opt := mcp.Options{Version: release(), Roots: c.Root}
+	if most, err := c.limit(); err == nil {
+		opt.Memory = most / 4 // the rest is for analyses that run
+	}
 	opt.RunDir, err = c.root()
 	if err != nil {
 		e.Warn("%v: no runs are shown", err)

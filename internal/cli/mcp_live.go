@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
@@ -33,8 +34,8 @@ func (c *mcpCmd) live(e *env, root string) (*mcp.Live, error) {
 	if len(c.Live) == 0 {
 		return nil, nil
 	}
-	servers := profiledFlags{URL: c.Live, APIKey: c.ServerKey, AdminKey: c.AdminKey}
-	targets, err := servers.targets()
+	given := profiledFlags{URL: c.Live, APIKey: c.ServerKey, AdminKey: c.AdminKey}
+	targets, err := given.targets()
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -64,7 +65,7 @@ func (c *mcpCmd) live(e *env, root string) (*mcp.Live, error) {
 		return r.record(ctx, e, steps, e.Console, nil)
 	}
 	live.Bench = func(ctx context.Context, url string, l mcp.Load) (string, error) {
-		return c.bench(ctx, url, root, l)
+		return c.bench(ctx, of(url), root, l)
 	}
 	return live, nil
 }
@@ -102,13 +103,23 @@ func stateOf(ctx context.Context, r *signals.Reader) (string, error) {
 	return out.String(), nil
 }
 
-// bench runs "bench serving" and returns the id of its run.
-func (c *mcpCmd) bench(ctx context.Context, url, root string, l mcp.Load) (string, error) {
+// bench runs "bench serving" and returns the id of its run. The key of the servers is always given, because
+// STEPSCOPE_API_KEY may be the token of the agent's clients.
+func (c *mcpCmd) bench(ctx context.Context, server *torch.Target, root string, l mcp.Load) (string, error) {
+	backend := "sglang"
+	if s, err := signals.NewReader(server.URL, server.Header).Read(ctx); err == nil && s.Kind == servers.VLLM {
+		backend = "vllm"
+	}
 	tag := "mcp-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	args := []string{"bench", "serving", "--url", url, "--dataset-name", "random-ids", "--num-prompts", strconv.Itoa(l.Prompts), "--max-concurrency", strconv.Itoa(l.Concurrency),
+	args := []string{"bench", "serving", "--url", server.URL, "--backend", backend, "--api-key=" + c.ServerKey, "--dataset-name", "random-ids", "--num-prompts", strconv.Itoa(l.Prompts), "--max-concurrency", strconv.Itoa(l.Concurrency),
 		"--random-input-len", strconv.Itoa(l.Input), "--random-output-len", strconv.Itoa(l.Output), "--random-range-ratio", "1", "--disable-tqdm", "--tag", tag, "--run-dir", root}
 	if l.Profile {
 		args = append(args, "--profile")
+		for flag, value := range map[string]string{"output-dir": c.OutputDir, "fetch": c.Fetch} {
+			if value != "" {
+				args = append(args, "--profile-"+flag+"="+value)
+			}
+		}
 	}
 	var out, errs bytes.Buffer
 	status := newEnv(strings.NewReader(""), &out, &errs).main(ctx, args)

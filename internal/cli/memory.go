@@ -26,16 +26,26 @@ func (b *memoryFlags) watch(e *env) (done func(), err error) {
 // watcher returns a function that starts watching the memory use, for verbs that have other work to do first. If
 // abandon is not nil, it is called before the program ends.
 func (b *memoryFlags) watcher(e *env, abandon func()) (begin func() (done func()), err error) {
-	limit := memory.Machine() / 2
-	if b.MaxMemory != "" {
-		if limit, err = memory.Parse(b.MaxMemory); err != nil {
-			return nil, usagef("--max-memory %q: %v", b.MaxMemory, err)
-		}
+	limit, err := b.limit()
+	if err != nil {
+		return nil, err
 	}
 	if limit == 0 { // the memory size of the machine is unknown
 		return func() func() { return func() {} }, nil
 	}
 	return func() func() { return memory.Watch(limit, func() { over(e, limit, abandon) }) }, nil
+}
+
+// limit returns the most bytes that the program may use; 0: unknown.
+func (b *memoryFlags) limit() (int64, error) {
+	if b.MaxMemory == "" {
+		return memory.Machine() / 2, nil
+	}
+	limit, err := memory.Parse(b.MaxMemory)
+	if err != nil {
+		return 0, usagef("--max-memory %q: %v", b.MaxMemory, err)
+	}
+	return limit, nil
 }
 
 // over ends the program after it has exceeded the memory limit.

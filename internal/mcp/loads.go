@@ -149,7 +149,7 @@ func (s *Server) listRuns(_ context.Context, in listIn) (reply, error) {
 	out.fact("runs", len(list))
 	out.rows("id | what | when | model | status | traces | key figures", len(list), limited(in.Limit, 20, 50), "narrow by kind or tag, or raise limit", func(i int) string {
 		r := &rows[i]
-		return strings.Join([]string{clean(r.ID), clean(r.What), r.Created.UTC().Format("2006-01-02 15:04:05Z"), clean(r.Model), r.Status, fmt.Sprint(list[i].Traces), clean(r.Numbers)}, " | ")
+		return strings.Join([]string{clean(r.ID), clean(r.What), r.Created.UTC().Format("2006-01-02 15:04:05Z"), clean(r.Model), clean(r.Status), fmt.Sprint(list[i].Traces), clean(r.Numbers)}, " | ")
 	})
 	return out, nil
 }

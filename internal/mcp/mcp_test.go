@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -132,15 +133,35 @@ func TestRoots(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	copyCapture(t, outside, "out")
 	copyCapture(t, root, "in")
-	for from, to := range map[string]string{"dir": filepath.Join(outside, "out"), "in/rank9.trace.json.gz": filepath.Join(outside, "out", "1763750000.balanced-TP-0.trace.json.gz")} {
+	for from, to := range map[string]string{"dir": filepath.Join(outside, "out"), "in/rank9.trace.json.zst": filepath.Join(outside, "out", "1763750000.balanced-TP-0.trace.json.zst")} {
 		if err := os.Symlink(to, filepath.Join(root, from)); err != nil {
 			t.Skip(err)
 		}
 	}
+	copyCapture(t, root, "beside")
+	if err := os.Symlink(filepath.Join(outside, "secret.json"), filepath.Join(root, "beside", "model_config.json")); err != nil {
+		t.Fatal(err)
+	}
+	trace := "1763750000.balanced-TP-0.trace.json.zst"
 	copyCapture(t, root, "whole")
-	c := session(t, Options{Roots: []string{root}})
+	runDir := t.TempDir()
+	for _, dir := range []string{filepath.Join(runDir, "good"), filepath.Join(runDir, "bad"), filepath.Join(outside, "disk"), filepath.Join(outside, "hidden")} {
+		copyCapture(t, dir, "traces")
+		manifest := `{"format":1,"kind":"profile","tool":"profile","status":"complete","created":"2026-01-01T00:00:00Z","files":[{"path":"traces/` + trace + `","kind":"trace"}]}`
+		if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(manifest), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad := filepath.Join(runDir, "bad", "traces", trace)
+	if err := errors.Join(os.Remove(bad), os.Symlink(filepath.Join(outside, "out", trace), bad), os.Symlink(filepath.Join(outside, "disk"), filepath.Join(runDir, "disk"))); err != nil {
+		t.Fatal(err)
+	}
+	c := session(t, Options{Roots: []string{root}, RunDir: runDir})
+	t.Chdir(outside) // "hidden" is a run there
 	for ref, ok := range map[string]bool{
 		"whole": true, filepath.Join(root, "whole"): true, "./whole/": true,
+		"whole/" + trace: true, "beside/" + trace: false,
+		"good": true, "disk": true, "bad": false, "hidden": false,
 		"dir": false, "in": false, filepath.Join(outside, "out"): false, "whole/../../out": false,
 	} {
 		if _, _, err := call(t, c, "overview", map[string]any{"run": ref}); (err == nil) != ok {
@@ -202,6 +223,52 @@ func TestCancelled(t *testing.T) {
 	}
 	if _, err := s.overview(t.Context(), ofRun{Run: "compute_skew"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBounded: a call that cannot be interrupted ends when it is cancelled and holds its place until its work ends; one
+// that fails leaves the server running.
+func TestBounded(t *testing.T) {
+	s, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	hold, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := bounded(ctx, s, true, func(context.Context) (int, error) { cancel(); <-hold; return 1, nil })
+		ended <- err
+	}()
+	if err := <-ended; !errors.Is(err, context.Canceled) || len(s.work) != 1 {
+		t.Errorf("%v, %d calls run", err, len(s.work))
+	}
+	close(hold)
+	if _, err := bounded(t.Context(), s, true, func(context.Context) (int, error) { panic("a\x1b[2Jtrace") }); err == nil || !strings.Contains(err.Error(), "report it") || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("a failed call: %v", err)
+	}
+}
+
+// TestStamp: a changed file, a file added beside a trace, and a change behind a link are seen.
+func TestStamp(t *testing.T) {
+	dir := t.TempDir()
+	copyCapture(t, dir, "in")
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("in", link); err != nil {
+		t.Skip(err)
+	}
+	file := filepath.Join(dir, "in", "1763750000.balanced-TP-0.trace.json.zst")
+	before := []string{stamp(file), stamp(link)}
+	name := filepath.Join(dir, "in", "model_config.json")
+	if err := os.WriteFile(name, []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Dir(name), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for i, after := range []string{stamp(file), stamp(link)} {
+		if after == before[i] {
+			t.Errorf("change %d is not seen", i)
+		}
 	}
 }
 

@@ -17,8 +17,9 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// mostBoth limits both forms of an answer together, in bytes. The envelope of the protocol takes the rest of 8,000.
-const mostBoth = 7800
+// mostBoth limits both forms of an answer together, in bytes. The envelope of the protocol, and escapes, take the rest of
+// 8,000.
+const mostBoth = 7600
 
 // overview gives the results of an analysis.
 func (s *Server) overview(ctx context.Context, in ofRun) (reply, error) {
@@ -94,6 +95,7 @@ func (s *Server) compare(ctx context.Context, in compareIn) (reply, error) {
 		if open[i], err = in.Open(ctx, say, "read"); err != nil {
 			return nil, errors.Join(err, said.err())
 		}
+		opt.Sides[i].Light = open[i].Light
 	}
 	if err := limits.Check(explain.LimitNames()); err != nil {
 		return nil, fmt.Errorf("limits: %w", err)

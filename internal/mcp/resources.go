@@ -23,10 +23,10 @@ const (
 func (s *Server) addResources() {
 	for _, g := range guides.All() {
 		s.sdk.AddResource(&mcp.Resource{URI: "stepscope://guide/" + g.Name, Name: "guide-" + g.Name, Title: g.Title, MIMEType: markdown},
-			resource(func(context.Context, string) (string, error) { return g.Text, nil }))
+			resource(s, func(context.Context, string) (string, error) { return g.Text, nil }))
 	}
 	s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "stepscope://metrics/{name}", Name: "metrics", Title: "Definition of a figure", MIMEType: markdown},
-		resource(func(ctx context.Context, uri string) (string, error) {
+		resource(s, func(ctx context.Context, uri string) (string, error) {
 			name, err := url.PathUnescape(strings.TrimPrefix(uri, "stepscope://metrics/"))
 			if err != nil {
 				return "", err
@@ -39,7 +39,7 @@ func (s *Server) addResources() {
 			return text, nil
 		}))
 	s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "stepscope://run/{id}/report.md", Name: "report", Title: "Report of a run", MIMEType: markdown},
-		resource(func(ctx context.Context, uri string) (string, error) {
+		resource(s, func(ctx context.Context, uri string) (string, error) {
 			id, ok := strings.CutSuffix(strings.TrimPrefix(uri, "stepscope://run/"), "/report.md")
 			if !ok {
 				return "", errors.New("want stepscope://run/ID/report.md")
@@ -59,9 +59,9 @@ func (s *Server) addResources() {
 }
 
 // resource returns a handler that reads a text.
-func resource(read func(ctx context.Context, uri string) (string, error)) mcp.ResourceHandler {
+func resource(s *Server, read func(ctx context.Context, uri string) (string, error)) mcp.ResourceHandler {
 	return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		text, err := read(ctx, req.Params.URI)
+		text, err := bounded(ctx, s, true, func(ctx context.Context) (string, error) { return read(ctx, req.Params.URI) })
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
 )
 
 // roots are the directories below which captures may be read.
@@ -59,11 +60,18 @@ func (r *roots) find(ref string) (string, error) {
 	if ref == "" || strings.ContainsRune(ref, 0) {
 		return "", errors.New("run is empty: give the id of a run, last, or a path")
 	}
+	var unclear error // an id of several runs
 	if r.runs != "" && !strings.ContainsAny(ref, `/\`) {
-		if run, err := runs.Open(r.runs, ref); err == nil {
-			return run.Dir(), nil
-		} else if ref == "last" {
+		id, err := r.id(ref)
+		switch {
+		case err == nil:
+			dir := filepath.Join(r.runs, id) // may be a link to another disk; its files may not lead out of it
+			_, err := below(dir, ".")
+			return dir, err
+		case ref == "last":
 			return "", err
+		case !errors.Is(err, runs.ErrNotFound):
+			unclear = err
 		}
 	}
 	for _, dir := range r.dirs {
@@ -79,18 +87,48 @@ func (r *roots) find(ref string) (string, error) {
 			return path, err
 		}
 	}
+	if unclear != nil {
+		return "", unclear
+	}
 	return "", fmt.Errorf("%s: no run has this id, and no such path is below the roots of this server: %s", clean(ref), clean(strings.Join(r.dirs, ", ")))
 }
 
-// below checks that a path, and everything below it, stays inside dir when links are followed.
+// id returns the name of a run's directory. ref is a unique part of the run's id, or "last".
+func (r *roots) id(ref string) (string, error) {
+	if ref == "last" {
+		run, err := runs.Open(r.runs, ref)
+		if err != nil {
+			return "", err
+		}
+		return run.ID(), nil
+	}
+	dir, err := runs.Find(r.runs, ref)
+	return filepath.Base(dir), err
+}
+
+// companions are the files that are read with a trace in the same directory.
+var companions = []string{trace.ModelFile, trace.ServerArgsFile, trace.ContextsFile, trace.ReferenceFile, trace.GPUsFile}
+
+// below checks that a path, everything below it, and the companions of a file stay inside dir when links are followed.
 func below(dir, rel string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
-	if _, err := root.Stat(rel); err != nil {
+	if err := inside(root, rel); err != nil {
 		return "", err
+	}
+	st, err := root.Stat(rel)
+	if err != nil {
+		return "", err
+	}
+	if !st.IsDir() {
+		for _, name := range companions {
+			if err := inside(root, filepath.Join(filepath.Dir(rel), name)); err != nil {
+				return "", err
+			}
+		}
 	}
 	count := 0
 	err = fs.WalkDir(root.FS(), filepath.ToSlash(filepath.Clean(rel)), func(path string, d fs.DirEntry, err error) error {
@@ -101,9 +139,7 @@ func below(dir, rel string) (string, error) {
 			return fmt.Errorf("%s: more than %d files: give the directory of one capture", clean(rel), mostFiles)
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
-			if _, err := root.Stat(filepath.FromSlash(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s: this link leads out of the root: %w", clean(path), err)
-			}
+			return inside(root, filepath.FromSlash(path))
 		}
 		return nil
 	})
@@ -111,4 +147,12 @@ func below(dir, rel string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, rel), nil
+}
+
+// inside returns an error if a path is a link that leads out of the root. A path that does not exist is inside.
+func inside(root *os.Root, path string) error {
+	if _, err := root.Stat(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: a link leads out of the root, or it cannot be read", clean(path))
+	}
+	return nil
 }

@@ -86,7 +86,7 @@ func (s *Server) steps(ctx context.Context, in stepsIn) (reply, error) {
 	}
 	out := a.begin(r)
 	if rank < 0 {
-		out.line("Each step on the rank where it took longest; start is from the begin of the capture.")
+		out.line("Each step on the rank where it took longest; start counts from the start of the capture.")
 	}
 	out.fact("steps", len(rows))
 	out.rows("step | kind | name | batch | rank | start | time | compute | wait | transfer | idle (host) | slow", len(rows), limited(in.Limit, 20, 50),
@@ -177,8 +177,8 @@ func (s *Server) collectives(ctx context.Context, in collectivesIn) (reply, erro
 	out.line("")
 	out.rows("collective | kind | group | bytes | count | matched | wait | transfer | median transfer | bus GB/s", len(rows), 20, "narrow by kind", func(i int) string {
 		c := &rows[i]
-		return fmt.Sprintf("%s | %s | %s | %d | %d | %d | %s | %s | %s | %s", clean(c.Op), c.Kind, clean(report.Words(c.Group)), c.Bytes, c.Count, c.Matched,
-			metric.Duration(c.Wait), metric.Duration(c.Transfer), metric.Duration(c.Median), metric.Three(c.BusGBs))
+		return fmt.Sprintf("%s | %s | %s | %s | %d | %d | %s | %s | %s | %s", clean(c.Op), c.Kind, clean(report.Words(c.Group)), known(c.Bytes > 0, fmt.Sprint(c.Bytes)), c.Count, c.Matched,
+			metric.Duration(c.Wait), metric.Duration(c.Transfer), metric.Duration(c.Median), known(c.BusGBs > 0, metric.Three(c.BusGBs)))
 	})
 	out.line("")
 	out.line("The rank that waited least in each step, compared with the median of the others of its group:")

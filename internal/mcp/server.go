@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 )
@@ -24,16 +25,16 @@ type Options struct {
 	Version string
 	Roots   []string // directories below which captures may be read
 	RunDir  string   // directory of the runs, which is also a root
-	Memory  int64    // limit of the analyses and traces kept, in bytes; 0: 2 GB
+	Memory  int64    // limit of the analyses and traces kept, in bytes; by default and at most 2 GB
 	Live    *Live    // servers that an agent may load and capture; nil: none
 }
 
 // Limits of the work of a server.
 const (
-	defaultMemory = 2 << 30
-	mostWork      = 2                 // number of analyses at a time
-	mostTime      = 120 * time.Second // of one call
-	mostBody      = 1 << 20           // bytes of one request
+	mostMemory = 2 << 30           // of kept analyses and traces, bytes
+	mostWork   = 2                 // number of analyses at a time
+	mostTime   = 120 * time.Second // of one call
+	mostBody   = 1 << 20           // bytes of one request
 )
 
 // Server answers by the Model Context Protocol.
@@ -55,8 +56,8 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Memory == 0 {
-		o.Memory = defaultMemory
+	if o.Memory == 0 || o.Memory > mostMemory {
+		o.Memory = mostMemory
 	}
 	s := &Server{roots: r, store: newStore(o.Memory), work: make(chan struct{}, mostWork)}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: "stepscope", Version: o.Version},
@@ -127,20 +128,9 @@ func schema[In any]() *jsonschema.Schema {
 func add[In any](s *Server, t *mcp.Tool, do func(ctx context.Context, in In) (reply, error)) {
 	t.InputSchema = schema[In]()
 	mcp.AddTool(s.sdk, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, mostTime, fmt.Errorf("no answer after %s: give a smaller capture, or one rank or step", mostTime))
-		defer cancel()
-		select {
-		case s.work <- struct{}{}:
-			defer func() { <-s.work }()
-		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
-		}
-		a, err := do(ctx, in)
+		a, err := bounded(ctx, s, t.Annotations.ReadOnlyHint, func(ctx context.Context) (reply, error) { return do(ctx, in) })
 		if err != nil {
-			if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil {
-				err = cause
-			}
-			return nil, nil, errors.New(clean(err.Error()))
+			return nil, nil, err
 		}
 		text, facts := a.Both()
 		res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
@@ -149,4 +139,49 @@ func add[In any](s *Server, t *mcp.Tool, do func(ctx context.Context, in In) (re
 		}
 		return res, nil, nil
 	})
+}
+
+// bounded calls do when fewer than mostWork calls run, for at most mostTime. If do only reads, bounded returns as soon as
+// ctx ends; a part of an analysis that cannot be interrupted ends later, and counts as running until then.
+func bounded[T any](ctx context.Context, s *Server, reads bool, do func(context.Context) (T, error)) (out T, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, mostTime, fmt.Errorf("no answer after %s: give a smaller capture, or one rank or step", mostTime))
+	defer cancel()
+	select {
+	case s.work <- struct{}{}:
+	case <-ctx.Done():
+		return out, context.Cause(ctx)
+	}
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil { // the server goes on with other captures
+				o.err = fmt.Errorf("stepscope failed on this capture, please report it: %v", p)
+			}
+			<-s.work
+			done <- o
+		}()
+		o.value, o.err = do(ctx)
+	}()
+	var o outcome
+	if reads {
+		select {
+		case o = <-done:
+		case <-ctx.Done():
+			return out, context.Cause(ctx)
+		}
+	} else {
+		o = <-done
+	}
+	if o.err == nil {
+		return o.value, nil
+	}
+	if ctx.Err() != nil {
+		o.err = context.Cause(ctx)
+	}
+	return out, errors.New(cut(columns.Clean(o.err.Error()), 2*mostName))
 }

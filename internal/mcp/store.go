@@ -3,6 +3,8 @@ package mcp
 import (
 	"container/list"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,6 +42,9 @@ func (a *analysis) report(server string) (*result.Report, error) {
 			return s.Report, nil
 		}
 		names = append(names, clean(s.Name))
+	}
+	if len(names) == 0 {
+		return nil, errors.New("no server of this capture could be explained: overview says why")
 	}
 	return nil, fmt.Errorf("no server %q in this capture; there are: %s", clean(server), strings.Join(names, ", "))
 }
@@ -129,21 +134,29 @@ func (s *store) create(key string, m *making, create func() (any, int64, error))
 }
 
 // stamp identifies the content of paths by the names, sizes and times of their files, so that a changed capture is
-// analysed again.
+// analysed again. The time of a file's directory changes with the files beside it.
 func stamp(paths ...string) string {
-	var b strings.Builder
+	b := sha256.New()
 	for _, path := range paths {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if st, err := os.Stat(path); err == nil && !st.IsDir() {
+			if dir, err := os.Stat(filepath.Dir(path)); err == nil {
+				fmt.Fprintln(b, dir.ModTime().UnixNano())
+			}
+		}
 		filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil // analysing the path reports this
 			}
 			if st, err := os.Stat(p); err == nil && !st.IsDir() {
-				fmt.Fprintf(&b, "%q %d %d\n", p, st.Size(), st.ModTime().UnixNano())
+				fmt.Fprintf(b, "%q %d %d\n", p, st.Size(), st.ModTime().UnixNano())
 			}
 			return nil
 		})
 	}
-	return b.String()
+	return hex.EncodeToString(b.Sum(nil))
 }
 
 // warnings collects the messages of an analysis.

@@ -17,7 +17,7 @@ type timelineIn struct {
 	ofRun
 	Rank  string   `json:"rank" jsonschema:"label of the rank"`
 	Step  *int     `json:"step,omitempty" jsonschema:"one step, or:"`
-	From  *float64 `json:"from_ms,omitempty" jsonschema:"ms since the begin of the capture"`
+	From  *float64 `json:"from_ms,omitempty" jsonschema:"ms since the start of the capture"`
 	To    *float64 `json:"to_ms,omitempty"`
 	On    string   `json:"on,omitempty" jsonschema:"gpu (default), host, all"`
 	Min   *float64 `json:"min_us,omitempty" jsonschema:"shortest span in µs, default 5"`
@@ -65,12 +65,12 @@ func (s *Server) timeline(ctx context.Context, in timelineIn) (reply, error) {
 		least = int64(*in.Min * 1000)
 	}
 	out := a.begin(r)
-	out.line("%s from %s to %s; times are since the begin of the capture", clean(in.Rank), metric.Duration(from), metric.Duration(to))
+	out.line("%s from %s to %s; times are since the start of the capture", clean(in.Rank), metric.Duration(from), metric.Duration(to))
 	spansOf(out, traces[i], in.On, shift-r.Source.StartNS, from, to, least, limited(in.Limit, 100, 200))
 	return out, nil
 }
 
-// interval returns the interval that the arguments choose, in ns since the begin of the capture.
+// interval returns the interval that the arguments choose, in ns since the start of the capture.
 func (in *timelineIn) interval(r *result.Report, rank int) (from, to int64, err error) {
 	switch {
 	case in.Step != nil:
@@ -103,7 +103,7 @@ func shown(c trace.Category, on string) bool {
 	return (on == "host" || on == "all") && (c == trace.CPUOp || c == trace.Sync || c == trace.Overhead || c.Launch())
 }
 
-// spansOf lists the spans of t that touch the interval. shift turns the file's times into times since the begin of the
+// spansOf lists the spans of t that touch the interval. shift turns the file's times into times since the start of the
 // capture. Of nested spans of a CPU thread only the outermost is listed.
 func spansOf(out *answer, t *trace.Trace, on string, shift, from, to, least int64, limit int) {
 	var rows []*trace.Span

@@ -137,6 +137,18 @@ func TestSampled(t *testing.T) {
 	}
 }
 
+// TestSurely checks which keys a comparison of contexts uses.
+func TestSurely(t *testing.T) {
+	for _, c := range []struct{ keys, most, want int64 }{{1000, 0, 1000}, {1000, 1100, 1000}, {1000, 1300, -1}, {-1, 0, -1}, {-1, 5000, -1}} {
+		if got := (&Batch{Keys: c.keys, KeysMost: c.most}).surely(); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+	if addKeys(-1, 100) != -1 || addKeys(100, -1) != -1 || addKeys(2, 3) != 5 {
+		t.Error("a sum with unknown keys is known")
+	}
+}
+
 // TestCacheBytes checks the number format of the KV cache.
 func TestCacheBytes(t *testing.T) {
 	for _, c := range []struct {

@@ -106,7 +106,7 @@ func diffKind(a, b *Side, kind string) (out []result.LightDiff, why fact.Fact, n
 		default:
 			notes = append(notes, fact.Of("light_contexts", "kind", kind, "one", k, "other", l))
 		}
-		out = append(out, x.diff(y, kind, a.model.layersWith)...)
+		out = append(out, x.diff(y, kind, func(part string) int { return a.model.layersWith(part) / max(a.stages, 1) })...)
 		taken := func(list []*group) func(g *group) bool {
 			return func(g *group) bool { return slices.Contains(list, g) }
 		}
@@ -175,9 +175,7 @@ func add(groups []*group) *total {
 		t.steps = max(t.steps, of[g.rank])
 		t.n, t.rows = t.n+g.Steps, t.rows+g.Rows
 		t.kernels, t.graphs = t.kernels+g.kernels, t.graphs+g.graphs
-		if t.keys += g.keys; g.keys < 0 {
-			t.keys = -1
-		}
+		t.keys = addKeys(t.keys, g.keys)
 	}
 	return t
 }
@@ -288,9 +286,9 @@ func (t *total) diff(other *total, kind string, layers func(part string) int) (o
 // layersWith returns the number of layers with a part of a step.
 func (m *Model) layersWith(part string) int {
 	switch r := Role(part); r {
-	case QKV, prepares, Attention, O, NormIn, NormPost, Act:
+	case QKV, QKVDown, QUp, KVUp, QAbsorb, VAbsorb, prepares, Attention, O, NormIn, NormPost, Act:
 		return m.Layers
-	case GateUp, Down, Router, Routing, ExpertsIn, ExpertsOut, ExpertsSum:
+	case GateUp, Down, Router, Routing, ExpertsIn, ExpertsOut, ExpertsSum, SharedIn, SharedOut:
 		n := 0
 		for _, sparse := range m.Sparse {
 			if sparse == (r != GateUp && r != Down) {

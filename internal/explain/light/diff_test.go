@@ -53,7 +53,11 @@ func TestDiff(t *testing.T) {
 		"unknown kernels": {func(a, b *Side) {
 			a.groups[0].rows, a.groups[0].Told, a.groups[0].Why = -1, 0, fact.Of("light_order")
 		}, []string{"light_untold"}, ""},
-		"longer contexts":  {func(a, b *Side) { b.groups[0].keys *= 2 }, nil, "light_contexts"},
+		"longer contexts": {func(a, b *Side) { b.groups[0].keys *= 2 }, nil, "light_contexts"},
+		"unknown contexts of the first group": {func(a, b *Side) {
+			*b = *sideOf("B", m, 5, 15, 16)
+			b.groups[0].keys = -1
+		}, nil, "light_no_contexts"},
 		"unknown contexts": {func(a, b *Side) { b.groups[0].keys = -1 }, nil, "light_no_contexts"},
 		"prefill of longer contexts": {func(a, b *Side) {
 			a.groups[0].kind, b.groups[0].kind = "prefill", "prefill"

@@ -1,6 +1,9 @@
 package light
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // MLA holds the sizes of multi-head latent attention (DeepSeek-V2 and V3). The cache has one latent vector and one rotated
 // key for each token and layer, which all heads share.
@@ -69,7 +72,16 @@ func (m *Model) mla(heads int, b Batch) []Work {
 		out = append(out, product(KVUp, t, heads*(a.Plain+a.Value), a.Latent, m.Attention, false), w)
 	} else {
 		w := attention(kv + a.Latent)
-		w.KV = float64(max(b.Keys, int64(b.Requests))) * float64(kv) * element
+		keys, most := max(b.Keys, int64(cmp.Or(b.Real, b.Requests))), b.KeysMost
+		if most == 0 && b.Keys >= 0 {
+			most = keys
+		}
+		w.KV = float64(keys) * float64(kv) * element
+		w.Unknown = w.Unknown || float64(most) > sameKeys*float64(keys)
+		if most > 0 {
+			w.KVMost = float64(most) * float64(kv) * float64(cmp.Or(b.KVBytes, actBytes))
+			w.FLOPsMost = w.FLOPs + float64(most-keys)*2*float64(heads)*float64(kv+a.Latent)
+		}
 		out = append(out, m.perHead(QAbsorb, t, heads, a.Latent, a.Plain), w, m.perHead(VAbsorb, t, heads, a.Value, a.Latent))
 	}
 	return append(out, product(O, t, h, heads*a.Value, m.Attention, false))

@@ -29,6 +29,7 @@ type Side struct {
 	device string
 	layout string
 	stacks bool
+	stages int       // of a pipeline
 	why    fact.Fact // reason if nothing can be compared
 	groups []group
 }
@@ -90,7 +91,7 @@ func SideOf(name string, a *match.Aligned, steps []result.Step, opt Options, onl
 	if s.why = why; why.Key != "" {
 		return s
 	}
-	s.device, s.layout = opt.Device.Name, layout.String()
+	s.device, s.layout, s.stages = opt.Device.Name, layout.String(), layout.PP
 	_, whole := compare(a, steps, opt, layout, false)
 	switch s.why = whole.Why; {
 	case s.why.Key != "":
@@ -134,9 +135,7 @@ func (c *comparer) keep(r *match.Rank, x *assigned, exposed []int64) {
 		b = &beside{parts: map[string]*portion{}}
 		c.beside[x.key] = b
 	}
-	if b.keys += x.batch.Keys; x.batch.Keys < 0 {
-		b.keys = -1
-	}
+	b.keys = addKeys(b.keys, x.batch.surely())
 	var last Role // of the latest heavy kernel
 	for i, p := range x.places {
 		o := &r.Ops[x.ops[i]]
@@ -160,6 +159,22 @@ func (c *comparer) keep(r *match.Rank, x *assigned, exposed []int64) {
 			t.sites[cmp.Or(s.Frame, s.Op)] += o.End - o.Start
 		}
 	}
+}
+
+// addKeys adds numbers of keys; -1: not known.
+func addKeys(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+// surely returns the keys, or -1 if their bounds differ too much for a comparison.
+func (b *Batch) surely() int64 {
+	if b.KeysMost > 0 && float64(b.KeysMost) > (1+alikeContexts)*float64(b.Keys) {
+		return -1
+	}
+	return b.Keys
 }
 
 // partOf returns the part of a step to which a kernel after the heavy kernel last belongs.

@@ -169,6 +169,11 @@ func TestLatent(t *testing.T) {
 			t.Errorf("%d modules of %d", found, len(c.want))
 		}
 	}
+	bounds := decode
+	bounds.KeysMost = 1500
+	if w := m.mla(16, bounds)[6]; w.Role != Attention || !w.Unknown || w.KV != 1_152_000 || w.KVMost != 1_728_000 || w.FLOPsMost != 2*16*1500*(576+512) {
+		t.Errorf("bounds of the contexts: %+v", w)
+	}
 	lite := model(t, "DeepSeek-V2-Lite").Layer(0, Layout{1, 1, 1, 1, 1}, decode)
 	if q, kv := lite[1], lite[2]; q.Role != QUp || q.N != 16*192 || q.K != 2048 || kv.Role != QKVDown || kv.N != 576 || kv.K != 2048 {
 		t.Errorf("without a latent query: %+v, %+v", q, kv)

@@ -386,7 +386,14 @@ func sideText(s result.Side) string {
 	return columns.Clean(text)
 }
 
-func stepName(d *result.StepDiff) string { return bucketName(d.Kind, d.Batch) }
+// stepName names the steps of a row, with the server's own name of the kind if c has several names for it.
+func stepName(c *result.Comparison, d *result.StepDiff) string {
+	name := bucketName(d.Kind, d.Batch)
+	if slices.ContainsFunc(c.Steps, func(x result.StepDiff) bool { return x.Kind == d.Kind && x.Batch == d.Batch && x.Mode != d.Mode }) {
+		name += " " + d.Mode
+	}
+	return name
+}
 
 func bucketName(kind string, batch int) string {
 	if batch < 0 {

@@ -28,14 +28,14 @@ func compareTables(c *result.Comparison, o Options) []*table {
 		d := &c.Steps[i]
 		switch {
 		case hide && !told(*d):
-			few[stepName(d)] = true
+			few[stepName(c, d)] = true
 			folded++
 			continue
 		case brief && d.Figure != "step" && d.Verdict != result.Slower && d.Verdict != result.Faster:
 			unmoved++
 			continue
 		}
-		row := []cell{textCell(stepName(d)), textCell(strings.ReplaceAll(d.Figure, "_", " "))}
+		row := []cell{textCell(stepName(c, d)), textCell(strings.ReplaceAll(d.Figure, "_", " "))}
 		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict, durCell)...))
 	}
 	for i := range c.Throughput {

@@ -556,7 +556,7 @@ var wordings = map[string]string{
 	"compare_devices":       "the devices differ: {a} against {b}",
 	"compare_cut":           "{side}: the file of {rank} ends early, so steps from {from} on are left out",
 	"compare_ranks":         "the numbers of ranks differ: {a} against {b}; samples are means over ranks",
-	"compare_nothing":       "no kind of step and batch size occurs in both captures",
+	"compare_nothing":       "no kind of step and batch size occurs in both captures, by the servers' names of kinds",
 	"compare_other_kernels": "{a:share} of A's kernel time, and {b:share} of B's, is in kernels without a counterpart on the other side, as with two models",
 	"compare_often":         "nearly all kernels run {factor:times} times as often per step in B as in A, as with models of more or fewer layers",
 
