@@ -107,7 +107,7 @@ func stateOf(ctx context.Context, r *signals.Reader) (string, error) {
 // STEPSCOPE_API_KEY may be the token of the agent's clients.
 func (c *mcpCmd) bench(ctx context.Context, server *torch.Target, root string, l mcp.Load) (string, error) {
 	backend := "sglang"
-	if s, err := signals.NewReader(server.URL, server.Header).Read(ctx); err == nil && s.Kind == servers.VLLM {
+	if s, err := signals.NewReader(server.URL, server.Header, nil).Read(ctx); err == nil && s.Kind == servers.VLLM {
 		backend = "vllm"
 	}
 	tag := "mcp-" + strconv.FormatInt(time.Now().UnixNano(), 36)
