@@ -175,7 +175,7 @@ func readSkill(path string) (*skillFile, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%w; --for installs for other agents alone", err)
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
 	}
