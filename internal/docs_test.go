@@ -36,7 +36,8 @@ func TestDocsWrap(t *testing.T) {
 			if strings.HasPrefix(strings.TrimSpace(line), "```") {
 				fenced = !fenced
 			}
-			unwrappable := fenced || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "![")
+			unwrappable := fenced || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "![") ||
+				d.Name() == "SKILL.md" && i < 8 // some readers of its frontmatter know no folded lines
 			if n := utf8.RuneCountInString(line); n > 120 && !unwrappable {
 				t.Errorf("%s:%d has %d columns: wrap it at 120", path, i+1, n)
 			}

@@ -23,7 +23,7 @@ var arrows = []struct {
 }{
 	{"cmd/stepscope", []string{"internal/base/memory", "internal/base/nvtx", "internal/cli"}},
 	{"internal/cli", []string{
-		"bench", "docs/guides", "internal/api", "internal/api/client", "internal/api/servers",
+		"bench", "docs", "docs/guides", "internal/api", "internal/api/client", "internal/api/servers",
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/gate", "internal/base/httpguard",
 		"internal/base/live", "internal/base/memory", "internal/base/metric", "internal/base/parallel",
 		"internal/base/progress", "internal/base/suggest", "internal/base/yamltree", "internal/capture/collect",

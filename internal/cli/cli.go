@@ -103,6 +103,7 @@ type root struct {
 	Runs runsCmd `cmd:"" group:"Runs" help:"List, show and remove recorded runs."`
 
 	Guide       guideCmd      `cmd:"" group:"This program" help:"Print a guide by task, or list them."`
+	Skill       skillCmd      `cmd:"" group:"This program" help:"Install instructions for coding agents: a skill."`
 	Settings    settingsCmd   `cmd:"" group:"This program" name:"config" help:"Show and change settings that replace repeated flags."`
 	VersionVerb versionCmd    `cmd:"" group:"This program" name:"version" help:"Print the version and how it was built."`
 	Completion  completionCmd `cmd:"" group:"This program" help:"Print the completion script for a shell."`

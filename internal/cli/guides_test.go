@@ -23,7 +23,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	top := filepath.Join("..", "..")
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/guides/*.md", "docs/formats/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/guides/*.md", "docs/formats/*.md", "docs/skill/*.md"} {
 		found, err := filepath.Glob(filepath.Join(top, pattern))
 		if err != nil {
 			t.Fatal(err)
