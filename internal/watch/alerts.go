@@ -157,11 +157,11 @@ func (x *alerter) over(key [2]string, at time.Time) {
 
 // end ends all alerts. It waits at most alertLast for the Alertmanagers.
 func (x *alerter) end() {
+	x.stop()
+	x.all.Wait()
 	for key := range x.active {
 		x.over(key, time.Now())
 	}
-	x.stop()
-	x.all.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), alertLast)
 	defer cancel()
 	for _, m := range x.to {
