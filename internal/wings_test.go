@@ -90,7 +90,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
 	"view":      {6370, 5, 5},
-	"watch":     {3820, 2, 2},
+	"watch":     {4140, 2, 2}, // with alerts for Alertmanager
 }
 
 // TestBudgets holds each wing against its budget.
@@ -148,7 +148,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 130_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, and the server for agents
+	mostCore      = 131_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, the server for agents, and alerts
 	mostReference = 32_000
 )
 

@@ -49,11 +49,12 @@ type watchCmd struct {
 	RingEvery time.Duration `name:"ring-every" default:"60s" help:"Time from the end of one such window to the next; at least three times as long as the window took."`
 	RingSteps int           `name:"ring-steps" limits:"1.." default:"3" help:"Forward steps per such window."`
 
-	Exec     string `name:"exec" placeholder:"CMD" help:"Run a command with sh for each event, with the event as JSON on stdin."`
-	Listen   string `name:"listen" placeholder:"[HOST:]PORT" help:"Serve the watch's own /metrics at this address."`
-	Insecure bool   `name:"insecure" help:"Allow --listen beyond loopback."`
-	Series   string `name:"series" placeholder:"FILE" help:"Keep the samples in FILE, one line of JSON per sample."`
-	Replay   string `name:"replay" placeholder:"FILE" help:"Apply the rules to samples that --series kept, and report what they would have found; no server is called."`
+	Exec         string   `name:"exec" placeholder:"CMD" help:"Run a command with sh for each event, with the event as JSON on stdin."`
+	Listen       string   `name:"listen" placeholder:"[HOST:]PORT" help:"Serve the watch's own /metrics at this address."`
+	Alertmanager []string `name:"alertmanager" sep:"none" placeholder:"URL" help:"Send alarms to this Alertmanager as alerts, with the verdict of a capture; may be repeated."`
+	Insecure     bool     `name:"insecure" help:"Allow --listen beyond loopback."`
+	Series       string   `name:"series" placeholder:"FILE" help:"Keep the samples in FILE, one line of JSON per sample."`
+	Replay       string   `name:"replay" placeholder:"FILE" help:"Apply the rules to samples that --series kept, and report what they would have found; no server is called."`
 
 	watchView
 	JSON bool `name:"json" help:"Print events as JSON lines."`
@@ -79,7 +80,7 @@ func (c *watchCmd) AfterApply(k *kong.Context) error {
 	if given(k, "for") && c.For <= 0 {
 		return usagef("--for %v: give a time above 0, as 12h", c.For)
 	}
-	for _, name := range []string{"url", "prefill-url", "decode-url", "pods", "lws", "log", "series", "view", "browser", "listen", "exec", "ring", "nsys", "gpus"} {
+	for _, name := range []string{"url", "prefill-url", "decode-url", "pods", "lws", "log", "series", "view", "browser", "listen", "exec", "alertmanager", "ring", "nsys", "gpus"} {
 		if c.Replay != "" && given(k, name) {
 			return usagef("--replay and --%s: replay calls no server, leave one of them out", name)
 		}
@@ -96,7 +97,7 @@ func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 	// costs a few thousandths of a core.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	c.apply(e)
-	w := &watch.Watch{Every: c.Every, For: c.For, Exec: c.Exec, GPUs: c.GPUs, Say: e.Console, Tell: c.tell(e)}
+	w := &watch.Watch{Every: c.Every, For: c.For, Exec: c.Exec, GPUs: c.GPUs, Alerts: watch.Alerts{URLs: c.Alertmanager}, Version: release(), Say: e.Console, Tell: c.tell(e)}
 	if w.Rules, err = c.rules(); err != nil {
 		return err
 	}
@@ -245,6 +246,11 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 	}
 	if c.RingEvery < 5*time.Second {
 		return usagef("--ring-every %v: give at least 5s: while a window is recorded, and a second after it, nothing is judged", c.RingEvery)
+	}
+	for _, url := range c.Alertmanager {
+		if err := watch.CheckAlertmanager(url); err != nil {
+			return usagef("--alertmanager: %v", err)
+		}
 	}
 	for _, l := range c.LogFile {
 		w.Logs = append(w.Logs, logOf(l))

@@ -176,6 +176,8 @@ func TestWatchSays(t *testing.T) {
 		{[]string{"--url", url, "--view", "localhost:80"}, exitUsage, "give a port"},
 		{[]string{"--url", url, "--listen", "x"}, exitUsage, "give a port, or HOST:PORT"},
 		{[]string{"--url", url, "--listen", "0.0.0.0:0"}, exitUsage, "--insecure"},
+		{[]string{"--url", url, "--alertmanager", "am:9093"}, exitUsage, "--alertmanager: give the URL of an Alertmanager"},
+		{[]string{"--replay", "series.jsonl", "--alertmanager", "http://am:9093"}, exitUsage, "--replay and --alertmanager"},
 		{[]string{"--url", url, "--every", "1ms"}, exitUsage, "give at least 50ms"},
 		{[]string{"--url", url, "--ring-every", "1s"}, exitUsage, "give at least 5s"},
 		{[]string{"--url", url, "--max-disk", "much"}, exitUsage, "--max-disk"},

@@ -53,6 +53,7 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 	opt.Open = c.opens(e, root, w.Dir)
 	address := "http://" + ln.Addr().String() + "/#tab=live"
 	e.Line("shown at " + address)
+	w.Alerts.Page = address
 	if c.Browser {
 		start := c.browse
 		if start == nil {

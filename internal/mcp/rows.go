@@ -217,22 +217,30 @@ func together(r *result.Report) []int {
 	for i := range groups {
 		groups[i] = i
 	}
+	join := func(members []int) {
+		for k := range groups {
+			if slices.Contains(members, groups[k]) {
+				groups[k] = slices.Min(members)
+			}
+		}
+	}
+	for i := range r.Ranks { // a rank's clock is compared with that of a rank of its group
+		if k := slices.Index(r.Source.Ranks, r.Ranks[i].Clock.Against); k >= 0 {
+			join([]int{groups[k], groups[r.Ranks[i].Rank]})
+		}
+	}
 	for i := range r.Collectives {
 		c := &r.Collectives[i]
+		if c.Size >= len(groups) { // "all 16 ranks"
+			return make([]int, len(groups))
+		}
 		var members []int
 		for label := range strings.SplitSeq(report.Words(c.Group), ", ") {
 			if k := slices.Index(r.Source.Ranks, label); k >= 0 {
 				members = append(members, groups[k])
 			}
 		}
-		if c.Size >= len(groups) { // "all 16 ranks"
-			return make([]int, len(groups))
-		}
-		for k := range groups {
-			if slices.Contains(members, groups[k]) {
-				groups[k] = slices.Min(members)
-			}
-		}
+		join(members)
 	}
 	return groups
 }

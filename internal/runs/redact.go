@@ -10,6 +10,8 @@ import (
 var (
 	secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*(api[-_]?key|password|secret|bearer|credential|(access|auth|hf|api)[-_]?token)[a-z0-9_-]*$`)
 	headerFlag = regexp.MustCompile(`^(-H|--[a-z_-]*headers?)$`)
+	urlFlag    = "--alertmanager" // its URL may have a token in place of a user, or a query
+	tokenInURL = regexp.MustCompile(`://[^/]*@|[?#].*`)
 	userInURL  = regexp.MustCompile(`(://[^/@\s:]*):[^/@\s]*@`)
 )
 
@@ -34,6 +36,11 @@ func redact(args []string) []string {
 			if joined {
 				a = name + "=" + hideHeader(value)
 			}
+		case name == urlFlag:
+			hide, first = hideToken, !joined
+			if joined {
+				a, hide = name+"="+hideToken(value), nil
+			}
 		default:
 			hide = nil
 		}
@@ -48,6 +55,16 @@ func hideHeader(h string) string {
 		return h[:i+1] + hidden
 	}
 	return hidden
+}
+
+// hideToken hides the user, the password and the query of a URL.
+func hideToken(url string) string {
+	return tokenInURL.ReplaceAllStringFunc(url, func(s string) string {
+		if s[0] == ':' {
+			return "://" + hidden + "@"
+		}
+		return s[:1] + hidden
+	})
 }
 
 func redactURL(s string) string { return userInURL.ReplaceAllString(s, "$1:"+hidden+"@") }

@@ -346,6 +346,7 @@ func TestRedact(t *testing.T) {
 		{"-H Authorization:k", "-H Authorization:***"},
 		{"--header=Authorization=k", "--header=Authorization=***"},
 		{"--base-url http://u:p@host:1/v1", "--base-url http://u:***@host:1/v1"},
+		{"--alertmanager http://token@am:1/p --alertmanager=https://u:p@am?q=token --seed 1", "--alertmanager http://***@am:1/p --alertmanager=https://***@am?*** --seed 1"},
 		{"--base-url=http://host:1/a@b", "--base-url=http://host:1/a@b"},
 	} {
 		if got := strings.Join(redact(strings.Split(c.in, " ")), " "); got != c.want {

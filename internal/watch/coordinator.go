@@ -28,6 +28,7 @@ type coordinator struct {
 	ring     ring
 
 	exec   *executor
+	alerts *alerter
 	counts counts
 	screen screen
 	blind  time.Duration // total length of the windows that the watch captured, over all servers

@@ -52,6 +52,8 @@ type Event struct {
 	Captures int      `json:"captures,omitempty"` // end
 	// Blind is set at the end of a watch. It is the total length of the watch's windows, in which no rule is applied.
 	Blind float64 `json:"blind_s,omitempty"`
+
+	ruleKind detect.Kind
 }
 
 // tell logs an event and prints lines.
@@ -70,6 +72,9 @@ func (m *coordinator) tell(e *Event, lines ...string) {
 	}
 	if m.exec != nil {
 		m.exec.event(text)
+	}
+	if m.alerts != nil {
+		m.alerts.event(e, lines)
 	}
 	if m.w.Hear != nil {
 		m.w.Hear(e, e.says(lines))
@@ -102,7 +107,7 @@ func (e *Event) says(lines []string) string {
 func eventOf(a *alarm) *Event {
 	e := &Event{
 		Kind: KindAlarm, At: a.At, Server: a.of.name, Rule: a.Rule.Name, Signal: a.Rule.Signal, Value: a.Value, Normal: a.Normal, Limit: a.Limit,
-		After: &a.After, Onset: &a.Onset, Rank: a.of.rank(a.Who),
+		After: &a.After, Onset: &a.Onset, Rank: a.of.rank(a.Who), ruleKind: a.Rule.Kind,
 	}
 	if a.Ended {
 		e.Kind = KindOver

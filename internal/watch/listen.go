@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +22,10 @@ type counts struct {
 	events map[string]int        // by kind
 	alarms map[[2]string]float64 // by group and rule: 1 while active
 	live   map[string]*signals.Live
+
+	version  string
+	captures map[[2]string]int    // finished captures, by group and result
+	verdict  map[string]time.Time // last verdict, by group
 }
 
 // event counts an event.
@@ -29,6 +34,7 @@ func (c *counts) event(e *Event) {
 	defer c.mu.Unlock()
 	if c.events == nil {
 		c.events, c.alarms, c.live = map[string]int{}, map[[2]string]float64{}, map[string]*signals.Live{}
+		c.captures, c.verdict = map[[2]string]int{}, map[string]time.Time{}
 	}
 	c.events[e.Kind]++
 	switch e.Kind {
@@ -40,6 +46,11 @@ func (c *counts) event(e *Event) {
 		c.live[e.Server] = nil
 	case KindLost:
 		c.live[e.Server] = nil
+	case KindFailed:
+		c.captures[[2]string{e.Server, KindFailed}]++
+	case KindVerdict:
+		c.captures[[2]string{e.Server, e.Verdict.Kind}]++
+		c.verdict[e.Server] = e.At
 	}
 }
 
@@ -54,14 +65,25 @@ func (c *counts) seen(f *follower) {
 func (c *counts) text() *prom.Text {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	x := &prom.Text{Prefix: "stepscope_watch_"}
+	x := &prom.Text{Prefix: "stepscope_"}
+	x.Header("build_info", "Version of stepscope; the value is 1.", "gauge")
+	x.Sample("build_info", `version="`+prom.Escape(c.version)+`",goversion="`+runtime.Version()+`"`, 1)
+	x.Prefix = "stepscope_watch_"
 	x.Header("events_total", "Events by kind, as in the event log.", "counter")
 	for _, kind := range slices.Sorted(maps.Keys(c.events)) {
 		x.Sample("events_total", `kind="`+kind+`"`, float64(c.events[kind]))
 	}
 	x.Header("alarm", "Whether the condition of a rule is active.", "gauge")
-	for _, a := range slices.SortedFunc(maps.Keys(c.alarms), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	for _, a := range sortedPairs(c.alarms) {
 		x.Sample("alarm", `server="`+prom.Escape(a[0])+`",rule="`+prom.Escape(a[1])+`"`, c.alarms[a])
+	}
+	x.Header("captures_total", "Finished captures, by the kind of the verdict, or failed.", "counter")
+	for _, of := range sortedPairs(c.captures) {
+		x.Sample("captures_total", `server="`+prom.Escape(of[0])+`",result="`+of[1]+`"`, float64(c.captures[of]))
+	}
+	x.Header("last_verdict_timestamp_seconds", "Unix time of the last verdict.", "gauge")
+	for _, s := range slices.Sorted(maps.Keys(c.verdict)) {
+		x.Sample("last_verdict_timestamp_seconds", `server="`+prom.Escape(s)+`"`, float64(c.verdict[s].UnixMilli())/1e3)
 	}
 	x.Header("up", "Whether the server answers.", "gauge")
 	servers := slices.Sorted(maps.Keys(c.live))
@@ -85,6 +107,11 @@ func (c *counts) text() *prom.Text {
 		}
 	}
 	return x
+}
+
+// sortedPairs returns the keys of a map in order.
+func sortedPairs[V any](m map[[2]string]V) [][2]string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 }
 
 // serve serves /metrics until end is called.

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/signals"
@@ -58,12 +60,14 @@ func TestExec(t *testing.T) {
 
 // TestListen checks the watch's own /metrics.
 func TestListen(t *testing.T) {
-	var c counts
+	c := counts{version: "v1.2.3"}
 	c.event(&Event{Kind: KindBegin, Server: "a"})
 	c.event(&Event{Kind: KindBegin, Server: "b"})
 	c.event(&Event{Kind: KindAlarm, Server: "a", Rule: "uneven load"})
 	c.event(&Event{Kind: KindAlarm, Server: "a", Rule: "slow tokens"})
 	c.event(&Event{Kind: KindOver, Server: "a", Rule: "slow tokens"})
+	c.event(&Event{Kind: KindFailed, Server: "a"})
+	c.event(&Event{Kind: KindVerdict, Server: "a", At: time.Unix(1790857026, 5e8), Verdict: &Verdict{Kind: Slower}})
 	flow := signals.Flow{DP: 1, Running: 3, Queued: 0, Tokens: 12.5, Context: signals.Unknown, Pace: signals.Unknown, Step: signals.Unknown}
 	c.seen(&follower{name: "a", live: &signals.Live{Ranks: []signals.Flow{flow}}})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,11 +91,17 @@ func TestListen(t *testing.T) {
 			samples = append(samples, strings.TrimSpace(line))
 		}
 	}
-	want := `stepscope_watch_events_total{kind="alarm"} 2.0
+	want := `stepscope_build_info{version="v1.2.3",goversion="` + runtime.Version() + `"} 1.0
+stepscope_watch_events_total{kind="alarm"} 2.0
 stepscope_watch_events_total{kind="begin"} 2.0
+stepscope_watch_events_total{kind="failed"} 1.0
 stepscope_watch_events_total{kind="over"} 1.0
+stepscope_watch_events_total{kind="verdict"} 1.0
 stepscope_watch_alarm{server="a",rule="slow tokens"} 0.0
 stepscope_watch_alarm{server="a",rule="uneven load"} 1.0
+stepscope_watch_captures_total{server="a",result="failed"} 1.0
+stepscope_watch_captures_total{server="a",result="slower"} 1.0
+stepscope_watch_last_verdict_timestamp_seconds{server="a"} 1.7908570265e+09
 stepscope_watch_up{server="a"} 1.0
 stepscope_watch_up{server="b"} 0.0
 stepscope_watch_rank_running{server="a",rank="DP01"} 3.0

@@ -47,6 +47,9 @@ type Watch struct {
 	GPUs   string       // source of samples of the GPUs, see gpus.Start; "": none
 	Exec   string       // shell command to run for each event; "": none
 	Listen net.Listener // for watch's own /metrics; nil: none
+	Alerts Alerts
+
+	Version string // version of stepscope, for /metrics
 
 	Say  *progress.Console
 	Tell func(line string) // prints a line for the user
@@ -116,7 +119,16 @@ func (m *coordinator) follow(ctx context.Context) error {
 		m.exec = startExec(w.Exec, w.Say)
 		defer m.exec.end()
 	}
+	if len(w.Alerts.URLs) > 0 {
+		run := ""
+		if w.Run != nil {
+			run = w.Run.Dir()
+		}
+		m.alerts = startAlerts(&w.Alerts, run, w.Say)
+		defer m.alerts.end()
+	}
 	if w.Listen != nil {
+		m.counts.version = w.Version
 		defer m.counts.serve(w.Listen)()
 	}
 	if err := w.sampleGPUs(ctx); err != nil {
