@@ -82,7 +82,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"explain":   {43000, 24, 76},
 	"job":       {8900, 4, 4},
 	"kube":      {1800, 1, 0},
-	"mcp":       {1900, 1, 0},
+	"mcp":       {2000, 1, 0},
 	"measure":   {13400, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2900, 1, 0},

@@ -76,7 +76,7 @@ func (c *analyzeCmd) Help() string {
   stepscope analyze /tmp/profile
   stepscope analyze /tmp/profile --html report.html
   stepscope analyze run-TP-0.trace.json.gz run-TP-1.trace.json.gz --json
-  stepscope analyze last --brief
+  stepscope analyze /tmp/profile --brief
   stepscope analyze /shared/profile --on slurm --slurm-arg=--partition=cpu
 
 With --on slurm, tasks on the nodes summarise the files and send the summaries

@@ -23,7 +23,7 @@ func TestExamples(t *testing.T) {
 	}
 	dir := t.TempDir()
 	profile := filepath.Join(dir, "profile")
-	for _, name := range []string{"profile", "before", "after", "capture", "traces", "profiles"} {
+	for _, name := range []string{"profile", "before", "after", "capture", "traces", "profiles", "sglang", "vllm"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(captures, "graph_work"))); err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +53,10 @@ func TestExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	model := filepath.Join(dir, "config.json") // that of graph_work, see the test compare_captures
+	if err := os.WriteFile(model, []byte(`{"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 6, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 64000, "torch_dtype": "bfloat16"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	testdata, err := filepath.Abs(filepath.Dir(captures))
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +84,7 @@ func TestExamples(t *testing.T) {
 			if args, ok := strings.CutPrefix(m[1], "stepscope "); ok && slices.ContainsFunc(demos, func(d demoRun) bool { return d.args == args }) {
 				continue // TestDemo runs it
 			}
-			line := strings.NewReplacer("/tmp/profile", "profile", "testdata/", testdata+"/").Replace(m[1])
+			line := strings.NewReplacer("/tmp/profile", "profile", "testdata/", testdata+"/", "/models/Qwen3-8B", model).Replace(m[1])
 			t.Run(m[1], func(t *testing.T) { typed(t, dir, line) })
 		}
 	}
