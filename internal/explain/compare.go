@@ -92,6 +92,7 @@ func byRole(c *result.Comparison, windows [2]*Window, reports [2]*result.Report,
 		sides[i] = light.SideOf([]string{"A", "B"}[i], w.aligned, reports[i].Steps, own, []string{opt.OnlyA, opt.OnlyB}[i], borrowed)
 	}
 	c.A.Engine, c.B.Engine = sides[0].Engine, sides[1].Engine
+	c.LateA, c.LateB = lateOf("A", reports[0], opt.OnlyA), lateOf("B", reports[1], opt.OnlyB)
 	if known[0].Model == nil && known[1].Model == nil && known[0].Why == "" && known[1].Why == "" {
 		if c.Refused && !c.OfRanks {
 			c.Notes = append(c.Notes, fact.Of("light_hint"))
@@ -106,6 +107,18 @@ func byRole(c *result.Comparison, windows [2]*Window, reports [2]*result.Report,
 	if len(why) > 0 {
 		c.LightWhy = fact.Of("light_apart", "why", why)
 	}
+}
+
+// lateOf describes the first late rank of a side whose lateness makes steps longer. The comparison by role attributes this
+// time to waits and to hosts, not to the rank. only restricts the side to one rank; "": all.
+func lateOf(side string, r *result.Report, only string) fact.Fact {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if gain := f.Worth.Step - f.Worth.Without; f.Kind == result.Straggler && f.Severity != "low" && f.Severity != "info" && f.Worth.Sure() && gain > 0 && only == "" {
+			return fact.Of("role_late", "side", side, "ranks", f.Names, "kind", f.Worth.Kind, "by", gain)
+		}
+	}
+	return fact.Fact{}
 }
 
 // explained analyses one capture and returns its window and report.

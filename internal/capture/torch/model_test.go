@@ -42,7 +42,7 @@ func TestModelConfig(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &member{raw: raw}
+		m := &member{raw: raw, o: &Options{}}
 		m.URL = c.url
 		if got := string(m.modelConfig(t.Context())); got != c.want {
 			t.Errorf("%s, %s: got %q, want %q", c.url, c.model, got, c.want)

@@ -28,7 +28,7 @@ func byRole(c *result.Comparison) fact.Fact {
 	if len(says) > 1 {
 		second = fact.Of("role_also", "what", says[1])
 	}
-	return fact.Of("role_verdict", "first", says[0], "second", second)
+	return fact.Of("role_verdict", "first", says[0], "second", second, "late_a", c.LateA, "late_b", c.LateB)
 }
 
 // stepByRole describes the difference between steps of one kind, and the parts that carry it.

@@ -323,6 +323,9 @@ func rankRows(r *result.Report) (out []rankRow) {
 func (a *analysis) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Analysis of %s\n", a.Input)
+	if list(&b, "Slow requests", a.Requests); len(a.Requests) > 0 { // first, because the verdict is about steps
+		b.WriteByte('\n')
+	}
 	for i := range a.Together {
 		if i == 0 {
 			b.WriteString("\n## Prefill and decode servers together\n")
@@ -332,7 +335,6 @@ func (a *analysis) text() string {
 	for i := range a.Servers {
 		a.Servers[i].write(&b)
 	}
-	list(&b, "Slow requests", a.Requests)
 	omittedText(&b, a.Omitted)
 	return b.String()
 }

@@ -42,7 +42,8 @@ type Comparison struct {
 	Notes       []fact.Fact `json:"notes"`
 	Doubts      []string    `json:"doubts"` // doubts, as in Source
 
-	OfRanks bool `json:"-"` // A and B are ranks of one capture
+	OfRanks      bool      `json:"-"` // A and B are ranks of one capture
+	LateA, LateB fact.Fact `json:"-"` // a late rank of A and of B, whose lateness is part of the difference; "": none
 }
 
 // Judged is a group of figures that a comparison judges.
