@@ -22,7 +22,7 @@ func TestServerBeside(t *testing.T) {
 	}{
 		"nothing":        {},
 		"both":           {model: llama, args: `{"enable_metrics":true}`, family: "llama", flag: true},
-		"another model":  {model: `{"model_type":"deepseek_v3"}`, why: `the work of model_type "deepseek_v3" is not known`},
+		"another model":  {model: `{"model_type":"mamba"}`, why: `the work of model_type "mamba" is not known`},
 		"broken":         {model: `[`, why: "not a config.json"},
 		"broken options": {args: `[`, warns: true},
 	} {
