@@ -126,11 +126,11 @@ var arrows = []struct {
 		"internal/base/loglimit", "internal/base/pause",
 	}},
 	{"internal/mcp", []string{
-		"bench", "docs", "docs/guides", "internal/base/columns", "internal/base/gate", "internal/base/httpguard",
-		"internal/base/metric", "internal/base/progress", "internal/explain", "internal/explain/brief",
-		"internal/explain/kernel", "internal/explain/report", "internal/explain/result", "internal/explain/waits",
-		"internal/explain/window", "internal/explain/worth", "internal/measure/system", "internal/runs",
-		"internal/tracefile/check", "internal/tracefile/read", "internal/tracefile/set", "trace",
+		"bench", "docs", "docs/guides", "internal/base/gate", "internal/base/httpguard", "internal/base/metric",
+		"internal/base/progress", "internal/explain", "internal/explain/brief", "internal/explain/kernel",
+		"internal/explain/report", "internal/explain/result", "internal/explain/waits", "internal/explain/window",
+		"internal/explain/worth", "internal/measure/system", "internal/runs", "internal/tracefile/check",
+		"internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
 	{"internal/view", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/metric", "internal/base/progress",

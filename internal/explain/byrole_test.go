@@ -35,7 +35,7 @@ func TestByRole(t *testing.T) {
 		want                 []string // parts of the verdict
 	}{
 		{"sglang17_sleep", "vllm26_plain", denseModel, denseModel, []string{"B (vLLM) takes 3.83 ms less than A (SGLang) for a decode step of 16 rows: 4.66 ms against 8.49 ms, means of 29 and 8 steps", "needs at least 1.43 ms",
-			"idle for the host -2.89 ms", "attention +91.3 µs (A _fwd_grouped_kernel_stage1", "AttnFwdSm90"}},
+			"idle for the host -2.89 ms", "attention +91.3 µs (A _fwd_grouped_kernel_stage1", "AttnFwdSm90", ". A has a late rank, TP01: without its lateness, its decode steps would take 2.02 ms less"}},
 		{"sglang17_sleep", "vllm26_plain", denseModel, "", []string{"B (vLLM) takes 3.83 ms less than A (SGLang)"}},
 		{"vllm26_plain", "vllm26_hog", denseModel, denseModel, nil},
 		{"sglang17_sleep", "vllm26_plain", "", "", []string{"no kind of step and batch size occurs in both"}},
@@ -121,5 +121,32 @@ func TestByRoleOfRanks(t *testing.T) {
 	}
 	if sum.A < 4*sum.B || sum.B == 0 {
 		t.Errorf("sum of experts: %+v; %s", sum, got.LightWhy)
+	}
+}
+
+// TestLateOf: a comparison by role names the late rank of a side only if its lateness surely makes steps longer.
+func TestLateOf(t *testing.T) {
+	late := result.Finding{Kind: result.Straggler, Severity: "high", Names: []string{"TP01"},
+		Worth: result.Worth{Known: true, Kind: "decode", Steps: 12, Step: 9e6, Without: 7e6}}
+	for name, c := range map[string]struct {
+		change func(f *result.Finding)
+		only   string
+		want   string
+	}{
+		"late":             {want: ". A has a late rank, TP01: without its lateness, its decode steps would take 2.00 ms less"},
+		"low":              {change: func(f *result.Finding) { f.Severity = "low" }},
+		"no gain":          {change: func(f *result.Finding) { f.Worth.Without = f.Worth.Step }},
+		"only a bound":     {change: func(f *result.Finding) { f.Worth.AtMost = true }},
+		"few steps":        {change: func(f *result.Finding) { f.Worth.Steps = 2 }},
+		"host-bound":       {change: func(f *result.Finding) { f.Kind = result.HostBound }},
+		"one rank of many": {only: "TP01"},
+	} {
+		f := late
+		if c.change != nil {
+			c.change(&f)
+		}
+		if got := report.Words(lateOf("A", &result.Report{Findings: []result.Finding{f}}, c.only)); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/explain/answer"
@@ -112,13 +113,14 @@ func byRole(c *result.Comparison, windows [2]*Window, reports [2]*result.Report,
 // lateOf describes the first late rank of a side whose lateness makes steps longer. The comparison by role attributes this
 // time to waits and to hosts, not to the rank. only restricts the side to one rank; "": all.
 func lateOf(side string, r *result.Report, only string) fact.Fact {
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if gain := f.Worth.Step - f.Worth.Without; f.Kind == result.Straggler && f.Severity != "low" && f.Severity != "info" && f.Worth.Sure() && gain > 0 && only == "" {
-			return fact.Of("role_late", "side", side, "ranks", f.Names, "kind", f.Worth.Kind, "by", gain)
-		}
+	i := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
+		return f.Kind == result.Straggler && f.Severity != "low" && f.Severity != "info" && f.Worth.Sure() && f.Worth.Without < f.Worth.Step
+	})
+	if i < 0 || only != "" {
+		return fact.Fact{}
 	}
-	return fact.Fact{}
+	f := &r.Findings[i]
+	return fact.Of("role_late", "side", side, "ranks", f.Names, "kind", f.Worth.Kind, "by", f.Worth.Step-f.Worth.Without)
 }
 
 // explained analyses one capture and returns its window and report.

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 )
 
 // Limits of one answer, in bytes. text is what the model reads; facts are the same answer's figures as JSON.
@@ -18,22 +17,10 @@ const (
 )
 
 // clean makes a text from a file or a server safe: one line without control characters, at most mostName bytes.
-func clean(s string) string {
-	return cut(columns.Clean(s), mostName)
-}
+func clean(s string) string { return brief.Cut(s, mostName) }
 
-// cut shortens a text to most bytes.
-func cut(s string, most int) string {
-	s = strings.ToValidUTF8(s, "?")
-	if len(s) <= most {
-		return s
-	}
-	at := most - len("…")
-	for !utf8.RuneStart(s[at]) {
-		at--
-	}
-	return s[:at] + "…"
-}
+// cut shortens a text of this program to most bytes.
+func cut(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "") }
 
 // answer is the text of a result, which grows line by line up to a limit.
 type answer struct {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/explain/worth"
@@ -76,7 +76,7 @@ var wide = report.Options{Width: 400, Top: 10}
 // print appends a text that another package has formatted.
 func (a *answer) print(text string) {
 	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, " \n"); line != "" {
+		if line = strings.TrimRight(line, " \n"); strings.Trim(line, "─ ") != "" { // no rules of tables
 			a.line("%s", safeLine(line))
 		}
 	}
@@ -90,7 +90,7 @@ func (a *answer) lines(prefix string, lines []string) {
 }
 
 // safeLine makes a sentence safe for one line.
-func safeLine(text string) string { return cut(columns.Clean(text), mostLine) }
+func safeLine(text string) string { return brief.Cut(text, mostLine) }
 
 type checkIn struct {
 	Path string `json:"path" jsonschema:"a directory or file below a root, or a run"`

@@ -69,18 +69,17 @@ func (s *Server) compare(ctx context.Context, in compareIn) (reply, error) {
 	}
 	var said warnings
 	say := &progress.Console{W: &said}
+	args := brief.Args{Input: in.A + " " + in.B}
 	var sides [2]*runs.Run
-	var paths [2][]string
 	for i, ref := range []string{in.A, in.B} {
 		path, err := s.roots.find(ref)
+		if err == nil {
+			sides[i], err = runs.Named(s.roots.runs, path)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if sides[i], paths[i], err = s.side(path, ref); err != nil {
-			return nil, err
-		}
 	}
-	args := brief.Args{Input: in.A + " " + in.B}
 	if sides[0].Loaded() && sides[1].Loaded() {
 		c, err := sides[0].Compare(say, sides[1], bench.CompareOptions{Limits: limits})
 		if err != nil {
@@ -90,9 +89,8 @@ func (s *Server) compare(ctx context.Context, in compareIn) (reply, error) {
 	}
 	opt := explain.CompareOptions{Limits: limits}
 	var open [2]*window.Capture
-	for i := range paths {
-		in := window.Input{Paths: paths[i], Read: s.reading}
-		if open[i], err = in.Open(ctx, say, "read"); err != nil {
+	for i, ref := range []string{in.A, in.B} {
+		if open[i], err = s.open(ctx, ref, &said); err != nil {
 			return nil, errors.Join(err, said.err())
 		}
 		opt.Sides[i].Light = open[i].Light
@@ -106,18 +104,6 @@ func (s *Server) compare(ctx context.Context, in compareIn) (reply, error) {
 		return nil, err
 	}
 	return brief.Comparison(brief.Compared(c), args, mostBoth), nil
-}
-
-// side returns the run and the traces of one side of a comparison.
-func (s *Server) side(path, ref string) (*runs.Run, []string, error) {
-	if run, err := runs.Named(s.roots.runs, path); run.Loaded() {
-		return run, nil, err
-	}
-	run, servers, paths, err := system.Find(s.roots.runs, path)
-	if err == nil && len(servers) > 1 {
-		err = errSeveral(ref, servers)
-	}
-	return run, paths, err
 }
 
 // errSeveral says that a tool needs the directory of one server.

@@ -15,8 +15,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/httpguard"
+	"github.com/stepscope/stepscope/internal/explain/brief"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 )
 
@@ -183,5 +183,5 @@ func bounded[T any](ctx context.Context, s *Server, reads bool, do func(context.
 	if ctx.Err() != nil {
 		o.err = context.Cause(ctx)
 	}
-	return out, errors.New(cut(columns.Clean(o.err.Error()), 2*mostName))
+	return out, errors.New(brief.Cut(o.err.Error(), 2*mostName))
 }

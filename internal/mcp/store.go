@@ -27,7 +27,6 @@ type analysis struct {
 	*brief.Capture
 	run   *runs.Run // nil: a path without a run
 	paths []string
-	said  []string // warnings of the analysis, a line each
 }
 
 // report returns the report of the named server. Without a name, it returns the first report.
@@ -189,7 +188,7 @@ func (s *Server) analyse(ctx context.Context, ref string) (*analysis, error) {
 		if err != nil {
 			return nil, 0, errors.Join(err, said.err())
 		}
-		a := &analysis{got, run, []string{path}, said.lines}
+		a := &analysis{got, run, []string{path}}
 		if run != nil {
 			if traces := run.Traces(); len(traces) > 0 {
 				a.paths = traces

@@ -133,7 +133,7 @@ func (c *Capture) named() *Capture {
 }
 
 func newAnalysis(c *Capture, m amount) *analysis {
-	a := &analysis{Format: 1, Input: cut(c.Args.Input, argBytes), Servers: []serverAnalysis{}, Omitted: []Omitted{}}
+	a := &analysis{Format: 1, Input: Cut(c.Args.Input, argBytes), Servers: []serverAnalysis{}, Omitted: []Omitted{}}
 	servers, left := few(c.Servers, max(m.rows, 1))
 	each := m
 	if n := len(servers); n > 1 {
@@ -161,7 +161,7 @@ func newAnalysis(c *Capture, m amount) *analysis {
 		findings += more
 	}
 	if text := report.SlowCauses(c.Requests); text != "" {
-		a.Requests = []string{cut(text, 2*m.sentence)}
+		a.Requests = []string{Cut(text, 2*m.sentence)}
 	}
 	all := c.Args.command("analyze", "--json")
 	a.Omitted = omit(a.Omitted, left, "servers", all)
@@ -189,11 +189,11 @@ func newServer(in *Server, m amount) (s serverAnalysis, left [4]int) {
 	if s.Window == 0 {
 		s.Window = r.Source.SpanNS
 	}
-	s.head = cut(strings.Join(d.Head, " · "), m.sentence)
+	s.head = Cut(strings.Join(d.Head, " · "), m.sentence)
 	s.Ranks, _ = few(trace.LabelRuns(r.Source.Ranks), 8)
-	s.Verdict = cut(d.Verdict, 2*m.sentence)
+	s.Verdict = Cut(d.Verdict, 2*m.sentence)
 	if d.Caveat != "" {
-		s.Missing = append(s.Missing, cut(d.Caveat, m.sentence))
+		s.Missing = append(s.Missing, Cut(d.Caveat, m.sentence))
 	}
 	if r.Light.Model == "" && !r.Source.Software {
 		s.Missing = append(s.Missing, "the model's configuration (--model-config): without it, the limit of the device is not known")
@@ -227,7 +227,7 @@ func id(server string, f *result.Finding) string {
 func newFinding(r *result.Report, f *result.Finding, server string, m amount) finding {
 	o := report.NewOverviewFinding(r, f)
 	out := finding{
-		ID: id(server, f), Severity: o.Severity, Title: cut(o.Title, m.sentence), Cost: o.Cost, CostNS: f.CostNSPerStep, Ranks: append([]string{}, f.Names...),
+		ID: id(server, f), Severity: o.Severity, Title: Cut(o.Title, m.sentence), Cost: o.Cost, CostNS: f.CostNSPerStep, Ranks: append([]string{}, f.Names...),
 		Cause: o.Cause, First: f.FirstStep, Last: f.LastStep, Next: []string{}, Guide: o.Guide,
 	}
 	out.Ranks, _ = few(out.Ranks, 8)

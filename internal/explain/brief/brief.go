@@ -149,7 +149,7 @@ func few[T any](list []T, n int) ([]T, int) {
 func (m amount) sentences(list []string, n int) (out []string, more int) {
 	out, more = few(list, n)
 	for i := range out {
-		out[i] = cut(out[i], m.sentence)
+		out[i] = Cut(out[i], m.sentence)
 	}
 	return out, more
 }
@@ -161,12 +161,12 @@ func name(s string) string {
 	if len(s) > nameBytes && len(s) < most {
 		s = kernel.Short(s)
 	}
-	return cut(s, nameBytes)
+	return Cut(s, nameBytes)
 }
 
-// cut makes a text one line of valid UTF-8, and shortens it in the middle to at most n bytes, and each word to at most
+// Cut makes a text one line of valid UTF-8, and shortens it in the middle to at most n bytes, and each word to at most
 // nameBytes.
-func cut(s string, n int) string {
+func Cut(s string, n int) string {
 	s = columns.Clean(strings.ToValidUTF8(s, "?"))
 	if len(s) > nameBytes {
 		words := strings.Split(s, " ")

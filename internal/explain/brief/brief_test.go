@@ -239,8 +239,8 @@ func TestCut(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"short", "short"}, {"a\nb\x1b[1m", "a b [1m"}, {"1234567890abcdef", "1234567…def"}, {"ééééééééé", "ééé…é"}, {"\xff", "?"},
 	} {
-		if got := cut(c.in, 13); got != c.want || len(got) > 13 {
-			t.Errorf("cut(%q) = %q, want %q", c.in, got, c.want)
+		if got := Cut(c.in, 13); got != c.want || len(got) > 13 {
+			t.Errorf("Cut(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func Comparison(v *report.Comparison, of Args, limit int) *Answer {
 
 // newCompared returns a comparison, and the number of its parts that are left out.
 func newCompared(o *report.Outline, m amount) (c compared, left int) {
-	c = compared{Verdict: cut(o.Verdict, 2*m.sentence), Gate: cut(o.Gate, m.sentence), Failed: o.Failed, Causes: []cause{}, Columns: append([]string{}, o.Head...), Rows: [][]string{}}
+	c = compared{Verdict: Cut(o.Verdict, 2*m.sentence), Gate: Cut(o.Gate, m.sentence), Failed: o.Failed, Causes: []cause{}, Columns: append([]string{}, o.Head...), Rows: [][]string{}}
 	for _, l := range []struct {
 		to   *[]string
 		from []string
@@ -81,7 +81,7 @@ func newCompared(o *report.Outline, m amount) (c compared, left int) {
 	causes, more := few(o.Causes, m.findings)
 	left += more
 	for _, x := range causes {
-		out := cause{Change: strings.ToLower(x.Change), Title: cut(x.Title, m.sentence), Cost: x.Cost, Fits: x.Fits, Finding: name(x.Finding), Guide: x.Guide}
+		out := cause{Change: strings.ToLower(x.Change), Title: Cut(x.Title, m.sentence), Cost: x.Cost, Fits: x.Fits, Finding: name(x.Finding), Guide: x.Guide}
 		out.Facts, out.More = m.sentences(x.Facts, m.facts)
 		out.Next, _ = m.sentences(x.Next, max(m.facts/3, 1))
 		left += out.More
@@ -92,7 +92,7 @@ func newCompared(o *report.Outline, m amount) (c compared, left int) {
 	for _, row := range rows {
 		cells, _ := m.sentences(row, len(row))
 		for i := range cells {
-			cells[i] = cut(cells[i], 80)
+			cells[i] = Cut(cells[i], 80)
 		}
 		c.Rows = append(c.Rows, cells)
 	}

@@ -84,7 +84,7 @@ func Finding(c *Capture, want string, limit int) (*Answer, error) {
 		if more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
-		return nil, fmt.Errorf("no finding has the id %q: %s", cut(want, nameBytes), text)
+		return nil, fmt.Errorf("no finding has the id %q: %s", Cut(want, nameBytes), text)
 	}
 	return newAnswer(limit, func(m amount) content { return newOne(c, server, found, m) }), nil
 }
@@ -93,7 +93,7 @@ func newOne(c *Capture, s *Server, f *result.Finding, m amount) *one {
 	r := s.Report
 	m.facts *= 10
 	o := &one{
-		Format: 1, Input: cut(c.Args.Input, argBytes), Capture: r.Source.ID, finding: newFinding(r, f, s.Name, m), Found: report.How(f), Against: report.Against(r, f), Omitted: []Omitted{},
+		Format: 1, Input: Cut(c.Args.Input, argBytes), Capture: r.Source.ID, finding: newFinding(r, f, s.Name, m), Found: report.How(f), Against: report.Against(r, f), Omitted: []Omitted{},
 	}
 	if w := &f.Worth; w.Known {
 		o.Worth = &worth{w.Kind, w.Steps, w.Step, w.Without, w.Low, w.High, w.AtMost, w.Tokens, w.WithoutTokens}

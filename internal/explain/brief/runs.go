@@ -38,7 +38,7 @@ func Runs(dir string, runs []Run, total int, more string, limit int) *Answer {
 		r.Created = r.Created.UTC().Truncate(time.Second)
 	}
 	a := &Answer{limit: limit, build: func(m amount) content {
-		l := &runList{Format: 1, Dir: cut(dir, nameBytes), Total: total, Runs: all[:m.findings], Omitted: []Omitted{}}
+		l := &runList{Format: 1, Dir: Cut(dir, nameBytes), Total: total, Runs: all[:m.findings], Omitted: []Omitted{}}
 		l.Omitted = omit(l.Omitted, total-len(l.Runs), "older runs", columns.Clean(more))
 		return l
 	}}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sort"
 
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -114,7 +115,7 @@ func diffKind(a, b *Side, kind string) (out []result.LightDiff, why fact.Fact, n
 	}
 }
 
-// of returns the groups of a kind of steps with known modules, and a reason if too many other steps have none.
+// of returns the groups of a kind of steps with known modules, sorted by rows, and a reason if too many other steps have none.
 func (s *Side) of(kind string) (out []*group, why fact.Fact) {
 	steps, untold := 0, 0
 	for i := range s.groups {
@@ -132,29 +133,30 @@ func (s *Side) of(kind string) (out []*group, why fact.Fact) {
 	if float64(untold) <= mostUntold*float64(steps) {
 		why = fact.Fact{}
 	}
+	slices.SortStableFunc(out, func(x, y *group) int { return cmp.Compare(x.rows, y.rows) })
 	return out, why
 }
 
 // alike returns the groups of both sides whose rows differ by at most the given share: those with the most steps on the side
-// with fewer steps.
+// with fewer steps. The groups of each side are sorted by rows.
 func alike(a, b []*group, within float64) (la, lb []*group) {
 	most := [2]int{-1, -1}
 	for _, from := range slices.Concat(a, b) {
-		in := func(list []*group) (out []*group) {
-			for _, g := range list {
-				if g.rows >= from.rows && float64(g.rows-from.rows) <= within*float64(g.rows) {
-					out = append(out, g)
-				}
-			}
-			return out
-		}
-		x, y := in(a), in(b)
+		x, y := rowsFrom(a, from.rows, within), rowsFrom(b, from.rows, within)
 		nx, ny := add(x).steps, add(y).steps
 		if n := [2]int{min(nx, ny), nx + ny}; slices.Compare(n[:], most[:]) > 0 {
 			most, la, lb = n, x, y
 		}
 	}
-	return la, lb
+	return slices.Clone(la), slices.Clone(lb)
+}
+
+// rowsFrom returns the part of a sorted list that begins with the given rows and in which none has more by a larger share
+// than within.
+func rowsFrom(list []*group, rows int, within float64) []*group {
+	from, _ := slices.BinarySearchFunc(list, rows, func(g *group, rows int) int { return cmp.Compare(g.rows, rows) })
+	n := sort.Search(len(list)-from, func(i int) bool { g := list[from+i]; return float64(g.rows-rows) > within*float64(g.rows) })
+	return list[from : from+n]
 }
 
 // total holds the sums over the steps of groups, on all ranks.

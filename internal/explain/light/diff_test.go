@@ -102,3 +102,26 @@ func TestDiff(t *testing.T) {
 		})
 	}
 }
+
+// TestAlike: groups are compared if the largest has at most a tenth more rows than the smallest, as a share of the largest.
+func TestAlike(t *testing.T) {
+	groups := func(rows ...int) (out []*group) {
+		for _, n := range rows {
+			out = append(out, &group{stepKey: stepKey{"TP00", "decode", n}, LightStep: result.LightStep{Steps: 5, Rows: 5 * n}, beside: &beside{}})
+		}
+		return out
+	}
+	for _, c := range []struct{ a, b, wantA, wantB []*group }{
+		{groups(16), groups(16), groups(16), groups(16)},
+		{groups(9), groups(10), groups(9), groups(10)},
+		{groups(8), groups(10), nil, nil},
+		{groups(1, 9, 16), groups(10, 40), groups(9), groups(10)},
+		{groups(16, 17), groups(16, 32), groups(16, 17), groups(16)},
+		{nil, groups(16), nil, groups(16)},
+	} {
+		a, b := alike(c.a, c.b, 0.1)
+		if x, y := min(add(a).steps, add(b).steps), min(add(c.wantA).steps, add(c.wantB).steps); x != y || x > 0 && (len(a) != len(c.wantA) || len(b) != len(c.wantB) || a[0].rows != c.wantA[0].rows || b[0].rows != c.wantB[0].rows) {
+			t.Errorf("%d and %d groups, want %d and %d", len(a), len(b), len(c.wantA), len(c.wantB))
+		}
+	}
+}
