@@ -2,6 +2,8 @@ package light
 
 import (
 	"cmp"
+	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -85,23 +87,56 @@ func (c *comparer) bound(s *trace.ContextSample, b *Batch, at, pace int64, about
 	return out, true
 }
 
-// around returns the nearest samples of a source and a data-parallel rank before and after a moment; nil: none.
+// around returns the nearest samples of a source and a data-parallel rank before and after a moment; nil: none. It looks at
+// no more than mostSamples in each direction.
 func (c *comparer) around(from string, dp int, at int64, is func(*trace.ContextSample) bool) (before, after *trace.ContextSample) {
-	for i := range c.contexts.Samples {
-		s := &c.contexts.Samples[i]
-		if s.From != from || s.DP >= 0 && s.DP != max(dp, 0) || !is(s) {
-			continue
-		}
-		if s.At <= at && at-s.At <= sampleReach {
-			before = s
-		} else if s.At > at {
-			if s.At-at <= sampleReach {
-				after = s
+	if c.samples == nil {
+		c.samples = samplesOf(c.contexts)
+	}
+	for _, dp := range []int{max(dp, 0), -1} {
+		list := c.samples[samplesKey{from, dp}]
+		next := sort.Search(len(list), func(i int) bool { return list[i].At > at })
+		for i := next - 1; i >= max(next-mostSamples, 0) && at-list[i].At <= sampleReach; i-- {
+			if s := list[i]; is(s) {
+				if before == nil || s.At > before.At {
+					before = s
+				}
+				break
 			}
-			break
+		}
+		for i := next; i < min(next+mostSamples, len(list)) && list[i].At-at <= sampleReach; i++ {
+			if s := list[i]; is(s) {
+				if after == nil || s.At < after.At {
+					after = s
+				}
+				break
+			}
 		}
 	}
 	return before, after
+}
+
+// mostSamples limits the samples on each side of a step among which one with the requests of the step is searched.
+const mostSamples = 200
+
+// samplesKey is the source and the data-parallel rank of samples; -1: of all ranks together.
+type samplesKey struct {
+	from string
+	dp   int
+}
+
+// samplesOf returns the samples of each source and rank, in the order of their times.
+func samplesOf(contexts *trace.Contexts) map[samplesKey][]*trace.ContextSample {
+	out := map[samplesKey][]*trace.ContextSample{}
+	for i := range contexts.Samples {
+		s := &contexts.Samples[i]
+		key := samplesKey{s.From, max(s.DP, -1)}
+		out[key] = append(out[key], s)
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b *trace.ContextSample) int { return cmp.Compare(a.At, b.At) })
+	}
+	return out
 }
 
 // keysOf bounds the sum of the contexts of n requests, by a sample of more or fewer requests.

@@ -267,6 +267,7 @@ type comparer struct {
 	kinds []stepKey
 	// contexts, cache (bytes of an element) and told (by source) are about the KV cache.
 	contexts *trace.Contexts
+	samples  map[samplesKey][]*trace.ContextSample // of contexts; nil: not yet sorted
 	cache    int
 	pace     int64 // see paceOf, of the current rank
 	told     map[string]*told
