@@ -140,8 +140,17 @@ func (g *Graph) parts() []int32 {
 			}
 		}
 	}
+	same := map[int32]bool{} // by step
 	for i, part := range out {
-		if part > 0 && !g.same(last, int(g.to[i])) {
+		if part == 0 {
+			continue
+		}
+		is, known := same[g.to[i]]
+		if !known {
+			is = g.same(last, int(g.to[i]))
+			same[g.to[i]] = is
+		}
+		if !is {
 			out[i] = 0
 		}
 	}
