@@ -19,7 +19,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stepscope/stepscope/docs/guides"
 	"github.com/stepscope/stepscope/internal/testing/fakekube"
@@ -51,6 +50,17 @@ func (n *node) serves(t *testing.T, p *fakekube.Pod) {
 	p.Addr = strings.TrimPrefix(n.listens(t), "http://")
 }
 
+// webPods starts n servers as pods web-0, web-1, … with the label app=sglang.
+func webPods(t *testing.T, c *fakekube.Cluster, namespace string, n int, args ...string) (pods []*fakekube.Pod) {
+	t.Helper()
+	for i := range n {
+		p := &fakekube.Pod{Name: "web-" + strconv.Itoa(i), Namespace: namespace, Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
+		podServer(t, c, p, args...).serves(t, p)
+		pods = append(pods, p)
+	}
+	return pods
+}
+
 // inCluster runs a command line of which the cluster of a fake API server is the current context.
 func inCluster(t *testing.T, c *fakekube.Cluster, args ...string) (cmd *exec.Cmd, out, errs *syncBuffer) {
 	t.Helper()
@@ -68,12 +78,8 @@ func inCluster(t *testing.T, c *fakekube.Cluster, args ...string) (cmd *exec.Cmd
 func TestPodsRights(t *testing.T) {
 	t.Parallel()
 	c := fakekube.New(t)
-	p := &fakekube.Pod{Name: "web-0", Namespace: "serving", Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
-	podServer(t, c, p).serves(t, p)
-	cmd, _, errs := inCluster(t, c, "profile", "--pods", "serving/app=sglang", "-o", filepath.Join(t.TempDir(), "local"), "--probe", "--num-steps", "2")
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, errs)
-	}
+	webPods(t, c, "serving", 1)
+	profilePods(t, c, 1, "--pods", "serving/app=sglang", "-o", filepath.Join(t.TempDir(), "local"))
 	needs := c.Rights()
 	var guide string
 	for _, g := range guides.All() {
@@ -99,37 +105,43 @@ func TestPodsRights(t *testing.T) {
 
 // podsDoc is the part of the JSON of profile that the tests read.
 type podsDoc struct {
-	Servers []struct {
-		Name, URL, Merged, Problem string
-		Traces, Missing            []string
+	Servers []podsServer
+}
+
+type podsServer struct {
+	Name, URL, Merged, Problem string
+	Traces                     []string
+}
+
+// profilePods profiles n servers in pods, and returns their part of the JSON, and stderr.
+func profilePods(t *testing.T, c *fakekube.Cluster, n int, args ...string) (servers []podsServer, errs *syncBuffer) {
+	t.Helper()
+	cmd, out, errs := inCluster(t, c, append([]string{"profile", "--probe", "--num-steps", "4", "--json"}, args...)...)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, errs)
 	}
+	var doc podsDoc
+	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || len(doc.Servers) != n {
+		t.Fatalf("%v, want %d servers\n%s%s", err, n, out, errs)
+	}
+	return doc.Servers, errs
 }
 
 // TestProfilePods profiles servers in pods. All files come by commands in the pods.
 func TestProfilePods(t *testing.T) {
 	t.Parallel()
 	c := fakekube.New(t)
-	for _, name := range []string{"web-0", "web-1", "web-2"} {
-		p := &fakekube.Pod{Name: name, Namespace: "serving", Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
-		podServer(t, c, p, "--tp", "2").serves(t, p)
-	}
+	webPods(t, c, "serving", 3, "--tp", "2")
 	c.Add(&fakekube.Pod{Name: "web-3", Namespace: "serving", Labels: map[string]string{"app": "sglang"}, Phase: "Pending"})
 	local := filepath.Join(t.TempDir(), "local")
-	cmd, out, errs := inCluster(t, c, "profile", "--pods", "serving/app=sglang", "-o", local, "--probe", "--num-steps", "4", "--json")
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, errs)
-	}
+	servers, errs := profilePods(t, c, 3, "--pods", "serving/app=sglang", "-o", local)
 	for _, want := range []string{"left out: pod serving/web-3 is Pending", "http://web-0.serving:30000: pod serving/web-0, container server, port 30000"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("stderr lacks %q:\n%s", want, errs)
 		}
 	}
-	var doc podsDoc
-	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || len(doc.Servers) != 3 {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	ran := c.Commands()
-	for _, s := range doc.Servers {
+	for _, s := range servers {
 		if len(s.Traces) != 2 || filepath.Dir(s.Traces[0]) != filepath.Join(local, s.Name) || s.Merged == "" {
 			t.Errorf("%+v", s)
 		}
@@ -162,13 +174,8 @@ func TestProfileLWS(t *testing.T) {
 		}
 	}
 	lead.serves(t, pods[0])
-	cmd, out, errs := inCluster(t, c, "profile", "--lws", "big", "-o", filepath.Join(t.TempDir(), "local"), "--probe", "--num-steps", "4", "--json")
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, errs)
-	}
-	var doc podsDoc
-	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || len(doc.Servers) != 1 || len(doc.Servers[0].Traces) != 2 {
-		t.Fatalf("%v\n%s", err, out)
+	if servers, errs := profilePods(t, c, 1, "--lws", "big", "-o", filepath.Join(t.TempDir(), "local")); len(servers[0].Traces) != 2 {
+		t.Fatalf("%+v\n%s", servers, errs)
 	}
 	listed := map[string]bool{}
 	for _, line := range c.Commands() {
@@ -193,13 +200,8 @@ func TestProfilePodsRouter(t *testing.T) {
 	router := httptest.NewServer(mux)
 	defer router.Close()
 	c.Add(&fakekube.Pod{Name: "router", Labels: map[string]string{"app": "router"}, Ports: map[string]int{"http": 8080}, Addr: router.Listener.Addr().String()})
-	cmd, out, errs := inCluster(t, c, "profile", "--pods", "app=router", "-o", filepath.Join(t.TempDir(), "local"), "--probe", "--num-steps", "4", "--json")
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, errs)
-	}
-	var doc podsDoc
-	if err := json.Unmarshal([]byte(out.String()), &doc); err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != "http://10.1.2.3:30000" || len(doc.Servers[0].Traces) != 1 {
-		t.Errorf("%v\n%s\n%s", err, out, errs)
+	if servers, errs := profilePods(t, c, 1, "--pods", "app=router", "-o", filepath.Join(t.TempDir(), "local")); servers[0].URL != "http://10.1.2.3:30000" || len(servers[0].Traces) != 1 {
+		t.Errorf("%+v\n%s", servers, errs)
 	}
 	if ran := c.Commands(); !slices.ContainsFunc(ran, func(line string) bool { return strings.HasPrefix(line, "web-0: cat /") }) {
 		t.Errorf("no file was fetched from the pod of the server: %q", ran)
@@ -227,14 +229,9 @@ func TestProfilePodLost(t *testing.T) {
 		t.Run(lost.name, func(t *testing.T) {
 			t.Parallel()
 			c := fakekube.New(t)
-			var pods []*fakekube.Pod
-			for _, name := range []string{"web-0", "web-1"} {
-				p := &fakekube.Pod{Name: name, Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
-				podServer(t, c, p).serves(t, p)
-				pods = append(pods, p)
-			}
+			pods := webPods(t, c, "", 2)
 			cmd, out, errs := inCluster(t, c, "profile", "--pods", "app=sglang", "-o", filepath.Join(t.TempDir(), "local"), "--wait", "0", "--num-steps", "20", "--json")
-			until(t, errs, "trace to be flushed")
+			awaits(t, errs, "trace to be flushed")
 			lost.do(c, pods[1])
 			for range 10 { // work for the pod that is left
 				http.Post("http://"+pods[0].Addr+"/generate", "application/json", strings.NewReader(`{"text":"hello","sampling_params":{"max_new_tokens":16,"ignore_eos":true}}`))
@@ -251,31 +248,14 @@ func TestProfilePodLost(t *testing.T) {
 	}
 }
 
-// until waits until a text is written.
-func until(t *testing.T, log *syncBuffer, text string) {
-	t.Helper()
-	for range 1200 {
-		if strings.Contains(log.String(), text) {
-			return
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-	t.Fatalf("no %q within 24 s:\n%s", text, log)
-}
-
 // TestProfilePodsInterrupted ends a profile of pods while it records. No profiler goes on recording.
 func TestProfilePodsInterrupted(t *testing.T) {
 	t.Parallel()
 	c := fakekube.New(t)
-	var pods []*fakekube.Pod
-	for _, name := range []string{"web-0", "web-1"} {
-		p := &fakekube.Pod{Name: name, Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
-		podServer(t, c, p).serves(t, p)
-		pods = append(pods, p)
-	}
+	pods := webPods(t, c, "", 2)
 	for _, sig := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
 		cmd, _, errs := inCluster(t, c, "profile", "--pods", "app=sglang", "-o", filepath.Join(t.TempDir(), "local"), "--wait", "0", "--num-steps", "100000")
-		until(t, errs, "trace to be flushed")
+		awaits(t, errs, "trace to be flushed")
 		cmd.Process.Signal(sig)
 		cmd.Wait()
 		if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
@@ -293,8 +273,7 @@ func TestProfilePodsInterrupted(t *testing.T) {
 func TestPodsVerbs(t *testing.T) {
 	t.Parallel()
 	c := fakekube.New(t)
-	p := &fakekube.Pod{Name: "web-0", Labels: map[string]string{"app": "sglang"}, Ports: map[string]int{"http": 30000}}
-	podServer(t, c, p, "--tp", "2", "--enable-metrics").serves(t, p)
+	p := webPods(t, c, "", 1, "--tp", "2", "--enable-metrics")[0]
 	dir := t.TempDir()
 	for _, r := range []struct {
 		args    string

@@ -47,11 +47,11 @@ async def policy(client, url, name):
 
 def post(url, body):
     """Sends a request for a chat completion and returns the reply."""
-    headers = {"Content-Type": "application/json"}
-    if key := os.environ.get("OPENAI_API_KEY"):
-        headers["Authorization"] = f"Bearer {key}"
     url = url.rstrip("/").removesuffix("/v1") + "/v1/chat/completions"
-    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=600) as reply:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    if key := os.environ.get("OPENAI_API_KEY"):
+        request.add_unredirected_header("Authorization", f"Bearer {key}")  # the key goes only to this server
+    with urllib.request.urlopen(request, timeout=600) as reply:
         return json.load(reply)
 
 

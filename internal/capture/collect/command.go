@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
 // Template is a command line that reads files on another host, as given by --fetch:
@@ -217,10 +219,10 @@ func (c *Command) Bring(ctx context.Context, name, to string, within *Budget) er
 	}
 	words := c.words(c.Template.read, path.Join(c.Dir, name))
 	return within.Write(to, func(w io.Writer) error {
-		sum := &summed{w: w}
-		err := c.run(ctx, false, words, sum)
-		if err == nil && sum.n < c.sizes[name] {
-			err = &commandError{strings.Join(words, " "), "", fmt.Errorf("received %d of %d bytes", sum.n, c.sizes[name])}
+		got := &atomicfile.Counter{W: w}
+		err := c.run(ctx, false, words, got)
+		if err == nil && got.N < c.sizes[name] {
+			err = &commandError{strings.Join(words, " "), "", fmt.Errorf("received %d of %d bytes", got.N, c.sizes[name])}
 		}
 		return err
 	})
@@ -229,24 +231,11 @@ func (c *Command) Bring(ctx context.Context, name, to string, within *Budget) er
 // Read returns the content of a file of at most most bytes.
 func (c *Command) Read(ctx context.Context, name string, most int64) ([]byte, error) {
 	var text bytes.Buffer
-	budget := &counted{of: NewBudget(most), path: name, w: &text}
 	err := c.Check()
 	if err == nil {
-		err = c.run(ctx, false, c.words(c.Template.read, path.Join(c.Dir, name)), budget)
+		err = c.run(ctx, false, c.words(c.Template.read, path.Join(c.Dir, name)), &atomicfile.Counter{W: &text, Most: most})
 	}
 	return text.Bytes(), err
-}
-
-// summed counts the bytes that it writes.
-type summed struct {
-	w io.Writer
-	n int64
-}
-
-func (s *summed) Write(p []byte) (int, error) {
-	n, err := s.w.Write(p)
-	s.n += int64(n)
-	return n, err
 }
 
 // commandError is the error of a failed command.
