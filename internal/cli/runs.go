@@ -55,6 +55,19 @@ func (p *runPlace) windows() string {
 	return dir
 }
 
+// open opens the run that ref names.
+func (p *runPlace) open(ref string) (*runs.Run, error) {
+	root, err := p.root()
+	if err != nil {
+		return nil, err
+	}
+	run, err := runs.Open(root, ref)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	return run, nil
+}
+
 // list returns the runs and the directory that contains them.
 func (p *runPlace) list() (root string, list []runs.Entry, err error) {
 	if root, err = p.root(); err == nil {

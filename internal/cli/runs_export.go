@@ -4,7 +4,6 @@ import (
 	"io"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
-	"github.com/stepscope/stepscope/internal/runs"
 )
 
 type runsExportCmd struct {
@@ -26,13 +25,9 @@ Examples:
 
 // Run packs the run.
 func (c *runsExportCmd) Run(e *env) error {
-	root, err := c.root()
+	run, err := c.open(c.Ref)
 	if err != nil {
 		return err
-	}
-	run, err := runs.Open(root, c.Ref)
-	if err != nil {
-		return notFound(err)
 	}
 	out, err := target(c.Out, "", run.ID()+".tar")
 	if err != nil {

@@ -32,13 +32,9 @@ Examples:
 
 // Run shows the run.
 func (c *runsShowCmd) Run(e *env) error {
-	root, err := c.root()
+	run, err := c.open(c.Ref)
 	if err != nil {
 		return err
-	}
-	run, err := runs.Open(root, c.Ref)
-	if err != nil {
-		return notFound(err)
 	}
 	if c.HTML != "" {
 		if err := c.page(e, run); err != nil || c.HTML == "-" {
