@@ -109,6 +109,7 @@ type Head struct {
 	Load   string          `json:"load"`   // see Capture.Load
 	Light  bool            `json:"light"`  // there are pictures of the speed of light, or the reason why not
 	Map    string          `json:"map"`    // initial measure of the heatmap of ranks and steps
+	Fixes  []fix           `json:"fixes"`  // settings that remove the causes of findings
 }
 
 // Title returns the title of the capture for display.
@@ -121,7 +122,7 @@ func (c *Capture) Title() string {
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Light: c.Report.Light.Model != "", Map: timeline.Telling(c.Report)}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Light: c.Report.Light.Model != "", Map: timeline.Telling(c.Report), Fixes: c.fixes()}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}

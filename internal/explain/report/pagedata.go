@@ -170,7 +170,7 @@ func (g *grid) add(s *result.Step, c int, seen []int64) {
 	for i := range s.Ranks {
 		work, host = append(work, s.Ranks[i].Compute), append(host, s.Ranks[i].HostGap)
 	}
-	midWork, midHost := lowerMedian(work), lowerMedian(host)
+	midWork, midHost := LowerMedian(work), LowerMedian(host)
 	for i := range s.Ranks {
 		sr := &s.Ranks[i]
 		if sr.Rank < 0 {
@@ -189,9 +189,9 @@ func (g *grid) add(s *result.Step, c int, seen []int64) {
 	}
 }
 
-// lowerMedian returns the median, or the lower of the two middle values. With two ranks, the larger value thus exceeds
-// the median.
-func lowerMedian(x []int64) int64 {
+// LowerMedian returns the median of x, or the lower of the two middle values, and sorts x. With two ranks, the larger
+// value thus exceeds the median.
+func LowerMedian(x []int64) int64 {
 	if len(x) == 0 {
 		return 0
 	}

@@ -1,6 +1,7 @@
 // The page: tabs, the capture that they are of, the theme, and which view is shown.
 
 import "./theme.css";
+import { hideTip } from "../../../explain/report/page/plot";
 import { choices, json, quiet, whenQuiet, type Head, type Session } from "./api";
 import { fill, h } from "./dom";
 import { Keys } from "./keys";
@@ -82,7 +83,7 @@ class Shell {
   private tab(): Tab {
     const { tab } = this.store.params;
     const offered = tabs.filter((t) => this.offers(t));
-    const first = this.session.captures.length > 0 ? summary : runs;
+    const first = this.session.captures.length > 0 ? summary : this.session.live ? live : runs;
     return offered.find((t) => t.id === tab) ?? offered.find((t) => t === first) ?? offered[0];
   }
 
@@ -154,6 +155,7 @@ class Shell {
 
   private show(tab: Tab, what: string, context: Context): void {
     this.view?.close?.();
+    hideTip();
     this.shown = what;
     trouble.hidden = true;
     delete root.dataset.error;

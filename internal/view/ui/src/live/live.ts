@@ -64,6 +64,8 @@ class LiveView implements View {
   /** The capture that was asked for here: its result opens when it is there. */
   private awaited = 0;
   private pending = 0;
+  /** From where to where the small plots of a measure go. */
+  private readonly scales = Object.fromEntries(measures.map((m) => [m, h("span", { class: "scale" })])) as Record<Measure, HTMLElement>;
 
   constructor(private readonly context: Context) {
     this.steps.value = String(whole(context.store.params, "steps", 10));
@@ -124,7 +126,7 @@ class LiveView implements View {
         h("figure", null, h("figcaption", null, "Requests ", key("running", "running"), key("queued", "queued")), this.requests.canvas),
         h("figure", null, h("figcaption", null, "Output tokens/s"), this.output.canvas), this.watched && this.watched.figure),
       h("div", { class: "scroll" }, h("table", { class: "ranks" },
-        h("thead", null, h("tr", null, h("th", { scope: "col" }, "rank"), ...measures.map((m) => h("th", { scope: "col" }, titles[m])))), this.body)),
+        h("thead", null, h("tr", null, h("th", { scope: "col" }, "rank"), ...measures.map((m) => h("th", { scope: "col" }, titles[m], " ", this.scales[m])))), this.body)),
       h("p", { class: "soft" }, `Servers are polled every ${duration(x.every_ms * 1e6)}${x.watched ? "" : " while a page shows them"}. All ranks share one scale.`));
     if (x.capture) this.capture(x.capture);
     this.draw();
@@ -160,6 +162,7 @@ class LiveView implements View {
       }
     });
     if (wanted.length !== this.body.rows.length || wanted.some((r, i) => this.body.rows[i] !== r.el)) fill(this.body, ...wanted.map((r) => r.el));
+    for (const m of measures) this.scales[m].textContent = tops[m] > 0 ? `0 to ${figure(m, tops[m])}` : "";
     const sight = { now, span: this.history.span(now) };
     for (const r of wanted) r.draw(this.history, tops, sight);
     this.requests.show([{ line: this.history.total("running"), color: colors.running }, { line: this.history.total("queued"), color: colors.queued }], sight);

@@ -29,12 +29,16 @@ export interface Measure {
   title: string;
   unit: string;
   beyond: boolean;
+  /** What fills the colour scale at least. */
+  floor: number;
 }
 
 export interface Head {
   epoch: number;
   from_ns: number;
   to_ns: number;
+  /** The capture, from and to: it may begin and end within what was recorded. */
+  window_ns: [number, number];
   ranks: string[];
   rows: Row[];
   classes: string[];
