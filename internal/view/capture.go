@@ -39,11 +39,19 @@ type Capture struct {
 	Servers []Beside
 	// Load is the benchmark run during which the window was recorded; "": none.
 	Load string
+	// Watched has the verdicts of the watch that recorded the window.
+	Watched []Watched
 	// Perfetto opens the capture in Perfetto; nil: this is not possible.
 	Perfetto HandOver
 
 	worth *worth.Window
 	again sync.Mutex // held while steps are replayed
+}
+
+// Watched is a verdict of a watch in words, as the terminal showed it.
+type Watched struct {
+	Says string   `json:"says"` // one sentence
+	More []string `json:"more"` // the lines that explain it
 }
 
 // Beside is one of several servers recorded together.

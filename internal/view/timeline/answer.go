@@ -32,6 +32,8 @@ type Head struct {
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
 	// tiles.
 	Levels []int `json:"levels"`
+	// Columns reports that an exported page has all spans, and draws its own tiles.
+	Columns bool `json:"columns"`
 	// The fields below describe an exported page: whether the page has alignments by collectives, and the number of
 	// steps, counted from the first step, that have sums.
 	Collectives bool `json:"collectives"`

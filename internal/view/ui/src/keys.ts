@@ -42,6 +42,7 @@ export class Keys {
     // Who writes or chooses something means the letter itself; Escape leads out.
     const writing = target instanceof HTMLInputElement && !["checkbox", "radio", "button", "range"].includes(target.type);
     if (writing || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) {
+      if (e.key === "Enter" && target.type === "search") target.blur(); // and keeps what it filters
       if (e.key === "Escape") {
         if (target.type === "search" && (target as HTMLInputElement).value !== "") { // not all browsers clear it themselves
           (target as HTMLInputElement).value = "";

@@ -60,6 +60,8 @@ class Shell {
     this.store.follow((now, before) => this.change(now, before));
     darkness.addEventListener("change", () => this.paint());
     whenQuiet(() => this.ready());
+    addEventListener("beforeprint", () => this.paper(true));
+    addEventListener("afterprint", () => this.paper(false));
     this.change(this.store.params, {});
   }
 
@@ -98,8 +100,17 @@ class Shell {
   /** Puts the page into light or dark. */
   private paint(): void {
     const { theme } = this.store.params, before = root.dataset.theme;
-    root.dataset.theme = theme === "light" || theme === "dark" ? theme : darkness.matches ? "dark" : "light";
+    root.dataset.theme = root.dataset.print ? "light" : theme === "light" || theme === "dark" ? theme : darkness.matches ? "dark" : "light";
     if (root.dataset.theme !== before) this.view?.restyle?.();
+  }
+
+  /** Paper is white and narrow, and has all that can be opened; what is drawn is drawn for it. */
+  private paper(on: boolean): void {
+    if (on) root.dataset.print = "1";
+    else delete root.dataset.print;
+    if (on) main.querySelectorAll("details").forEach((d) => (d.open = true));
+    this.paint();
+    this.view?.restyle?.();
   }
 
   private change(now: Params, before: Params): void {

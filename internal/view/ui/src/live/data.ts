@@ -25,6 +25,8 @@ export type Mark = {
   server: string; kind: string; at_ms: number;
   /** Of a beginning: it lies between these two; 0: it is none. */
   after_ms: number; onset_ms: number;
+  /** Of an alarm or its end; "": of neither. */
+  rule: string;
   rank: string; text: string;
   /** That can be opened; "": none. */
   capture: string;

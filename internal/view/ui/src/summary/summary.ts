@@ -25,6 +25,8 @@ interface Overview {
   parts: string[];
   chart: Data;
   left_out: string[];
+  /** What a watch told of the window. */
+  watched: { says: string; more: string[] }[];
 }
 
 interface Finding {
@@ -119,7 +121,9 @@ class Summary implements View {
     fill(this.el,
       h("section", { class: "answer-line" },
         o.no_fault && caveat,
-        o.verdict !== "" && h("p", { class: "verdict" }, o.verdict),
+        ...o.watched.map((w) => h("div", { class: "watch" }, h("p", { class: "verdict" }, w.says),
+          w.more.length > 0 && h("details", null, h("summary", null, "what the watch saw"), h("pre", null, w.more.join("\n"))))),
+        o.verdict !== "" && h("p", { class: o.watched.length > 0 ? "in-window" : "verdict" }, o.watched.length > 0 && "In this window: ", o.verdict),
         h("p", { class: "facts" }, o.head.join(" · ")),
         !o.no_fault && caveat),
       h("section", { class: "found", "aria-label": "Findings" },

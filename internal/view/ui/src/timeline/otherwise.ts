@@ -59,12 +59,14 @@ export class Ghosts {
   picker(ranks: readonly string[], rank: number, fixes: readonly Fix[], choose: (set: string | null) => void): HTMLSelectElement {
     const one = (who: string, part: string, to: string) => {
       const set = write(put(new Map(), about(who, part), to))!;
+      if (suggested.some((f) => settingsOf(f) === set)) return false; // it is there
       return this.known !== null && !this.known.includes(`${about(who, part)}=${to}`) ? false : h("option", { value: set }, `${about(who, part)} ${worded(to)}`);
     };
+    const suggested = fixes.filter((f) => this.known === null || (f.set.length === 1 && this.known.includes(f.set[0])));
     const who = rank >= 0 && ranks.length > 1 ? ranks[rank] : "";
     const pick = h("select", { "aria-label": "What if", class: "tl-whatif", title: "Where each step would end if … (key: g)", on: { change: () => choose(pick.value || null) } },
       h("option", { value: "" }, "what if …"),
-      ...fixes.filter((f) => this.known === null || (f.set.length === 1 && this.known.includes(f.set[0]))).map((f) => h("option", { value: settingsOf(f), title: f.finding }, inWords(f) + " (finding)")),
+      ...suggested.map((f) => h("option", { value: settingsOf(f), title: f.finding }, inWords(f) + " (finding)")),
       ...["host", "device", "collective", "gap"].map((part) => one("", part, "0")),
       ...(who === "" ? [] : ["work", "host", "device"].map((part) => one(who, part, "peers"))));
     const now = write(read(this.asked)) ?? "";

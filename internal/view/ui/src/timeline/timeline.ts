@@ -296,6 +296,13 @@ export class Timeline implements View {
     this.palette = palette();
     this.painter.restyle();
     this.draw("lanes", "heat", "overlay", "gutter");
+    const print = document.documentElement.dataset.print !== undefined;
+    // What is loaded is for this width: paper has it smaller.
+    this.el.style.width = print ? this.el.clientWidth + "px" : "";
+    this.el.style.zoom = print ? String(Math.min(720 / this.el.clientWidth, 1)) : "";
+    if (!print) return;
+    cancelAnimationFrame(this.frame); // there is no frame before it is printed
+    this.paint();
   }
 
   /** What the colours of the rows that are shown mean. */

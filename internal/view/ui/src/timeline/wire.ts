@@ -53,6 +53,8 @@ export interface Head {
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
+  /** An exported page has all spans, and makes its tiles. */
+  columns: boolean;
   /** Of an exported page: alignments by collectives are there, and sums of so many steps, from the first on. */
   collectives: boolean;
   summed: number;
@@ -101,8 +103,6 @@ export interface Selected extends Link {
   launches: number;
   around: Link[];
   counterparts: Counterpart[];
-  /** In an exported page: the answer with its counterparts. */
-  group?: number;
 }
 
 /** A span of a group of counterparts. */
