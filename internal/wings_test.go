@@ -73,7 +73,7 @@ const (
 // They are 5 % above the size of November 2026. A change that needs more raises its budget and says why.
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
-	"base":      {8770, 25, 8},
+	"base":      {8790, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9800, 5, 3},
 	"cli":       {12500, 1, 0},
@@ -89,8 +89,8 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"testing":   {4600, 13, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
-	"view":      {6370, 5, 5},
-	"watch":     {4140, 2, 2}, // with alerts for Alertmanager
+	"view":      {6850, 5, 5},
+	"watch":     {4300, 2, 2}, // with alerts for Alertmanager
 }
 
 // TestBudgets holds each wing against its budget.

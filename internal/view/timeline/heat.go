@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -54,7 +54,7 @@ func (t *Timeline) measures() []Measure {
 				}
 			}
 		}
-		return float64(report.LowerMedian(all)) / 10
+		return float64(metric.LowerMedian(all)) / 10
 	}
 	out := slices.Clone(Measures)
 	work, length := of(func(r *result.StepRank) int64 { return r.Compute }), of(func(r *result.StepRank) int64 { return r.Total })
@@ -102,7 +102,7 @@ func (t *Timeline) Heat(measure string) ([]byte, error) {
 			}
 		}
 		if len(have) > 0 {
-			values[ranks*steps+n] = float64(report.LowerMedian(have))
+			values[ranks*steps+n] = float64(metric.LowerMedian(have))
 		}
 	}
 	out := make([]byte, 0, 8*len(values))

@@ -1058,8 +1058,8 @@ this.item(t));this.list.children.length>ai;)this.list.lastElementChild?.remove()
 -ai).reverse();t.length?delete this.list.dataset.none:this.list.dataset.none="1",y(this.list,...t.length?t.map(e=>this.item(e)):[o("li",{class:"soft"},"Nothing \
 yet.")])}item(t){let e=i=>new Date(i).toLocaleTimeString([],{hour12:!1}),n=t.kind==="alarm"?hi(this.marks,t):1/0,s=n<1/0&&`over at ${e(n)}`;return o("li",{class:s!==
 !1?"past":oi[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).toISOString()},e(t.at_ms)),o("b",null,oi[t.kind]??t.kind),o("s\
-pan",null,[t.server,t.rank].filter(i=>i).join(" ")),o("span",{class:"text"},s&&o("b",null,s+": "),t.text,t.capture!==""&&" ",t.capture!==""&&o("button",{class:"\
-link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var pi={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Ut={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function mt(a,t){return t==
+pan",null,[t.server,t.rank===t.server?"":t.rank].filter(i=>i).join(" ")),o("span",{class:"text"},s&&o("b",null,s+": "),t.text,t.capture!==""&&" ",t.capture!==""&&
+o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var pi={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Ut={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function mt(a,t){return t==
 null?"–":a==="usage"?_(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function vr({name:a,role:t}){return t===""||a.toLowerCase().includes(
 t)?a:`${t} ${a}`}var Hn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Lt.map(s=>({measure:s,value:o("b"),spark:new je(Ut[s])})),this.el=o("tr",null,
 o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:pi[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){

@@ -108,7 +108,7 @@ export class Watched {
     const time = (ms: number) => new Date(ms).toLocaleTimeString([], { hour12: false });
     const end = m.kind === "alarm" ? ended(this.marks, m) : Infinity, over = end < Infinity && `over at ${time(end)}`;
     return h("li", { class: over !== false ? "past" : loud[m.kind] ? "loud " + m.kind : null, data: { kind: m.kind } },
-      h("time", { datetime: new Date(m.at_ms).toISOString() }, time(m.at_ms)), h("b", null, loud[m.kind] ?? m.kind), h("span", null, [m.server, m.rank].filter((s) => s).join(" ")),
+      h("time", { datetime: new Date(m.at_ms).toISOString() }, time(m.at_ms)), h("b", null, loud[m.kind] ?? m.kind), h("span", null, [m.server, m.rank === m.server ? "" : m.rank].filter((s) => s).join(" ")),
       h("span", { class: "text" }, over && h("b", null, over + ": "), m.text, m.capture !== "" && " ", m.capture !== "" && h("button", { class: "link", on: { click: () => this.open(m.capture) } }, "open " + m.capture)));
   }
 }
