@@ -1,11 +1,11 @@
-"use strict";(()=>{function S(a){let[t,e]=a.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function et(a){if(a===0)return"0";let t=Math.floor(Math.log10(
-Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,S(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Un(a,t){let e=t[t.length-1];if(a===0)return"\
-0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?S(String(a)):et(a/n))+" "+s;return et(a)+" "+e[1]}function g(a){return Un(a,
+"use strict";(()=>{function _(a){let[t,e]=a.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function et(a){if(a===0)return"0";let t=Math.floor(Math.log10(
+Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,_(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Un(a,t){let e=t[t.length-1];if(a===0)return"\
+0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?_(String(a)):et(a/n))+" "+s;return et(a)+" "+e[1]}function b(a){return Un(a,
 [[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function Wn(a,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(a)>=i)??[1,"ns"],s=Math.
-min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":S((a/e).toFixed(s))+" "+n}function Gn(a){return Un(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
-"kB"],[1,"B"]])}function _(a){return et(a*100)+" %"}function Vt(a){return Math.abs(a)<5e-4?"less than 0.1 %":_(a)}function H(a){return(a>0?"+":"")+g(a)}function K(a,t){
-if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=a*1.0001;r+=s*n)i.push(r);return i}function gi(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function nt(){let a=getComputedStyle(
-document.documentElement),t=gi()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var Ve=[];var G=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":_((a/e).toFixed(s))+" "+n}function Gn(a){return Un(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
+"kB"],[1,"B"]])}function T(a){return et(a*100)+" %"}function Vt(a){return Math.abs(a)<5e-4?"less than 0.1 %":T(a)}function H(a){return(a>0?"+":"")+b(a)}function K(a,t){
+if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=a*1.0001;r+=s*n)i.push(r);return i}function vi(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function nt(){let a=getComputedStyle(
+document.documentElement),t=vi()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var Ve=[];var G=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
 style.height=e+"px",Ve.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
 this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),Ve.splice(Ve.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
@@ -17,10 +17,10 @@ setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(t
 null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,i){t.textAlign="right",t.textBaseline="middle";let r=Math.max(e.h/45,2),l=K(s,r);for(let h=r+1;l.length<3&&
 h<r+6;h++)l=K(s,h);for(let h of l){let p=e.y+e.h*(1-h/s);t.fillStyle=n("line"),t.fillRect(e.x,Math.round(p),e.w,1),t.fillStyle=n("soft"),t.fillText(i(h),e.x-6,p)}}};
 function Vn(){let a=document.getElementById("tip");if(a)return a;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.
-body.appendChild(t)}function O(a,t,e,n){let s=Vn(),i=document.createElement("dl");for(let[m,d]of n.rows){let f=document.createElement("dt"),v=document.createElement(
-"dd");f.textContent=m,v.textContent=d,i.append(f,v)}let r=document.createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let l=a.getBoundingClientRect(),
-h=s.getBoundingClientRect(),p=document.documentElement.clientWidth,u=l.left+t+14;u+h.width>p-8&&(u=Math.max(l.left+t-14-h.width,4));let c=l.top+e+14;c+h.height>
-window.innerHeight-4&&(c=Math.max(l.top+e-14-h.height,4)),s.style.left=u+window.scrollX+"px",s.style.top=c+window.scrollY+"px"}function P(){Vn().hidden=!0}var gt=class{constructor(t,e=4){
+body.appendChild(t)}function O(a,t,e,n){let s=Vn(),i=document.createElement("dl");for(let[m,c]of n.rows){let f=document.createElement("dt"),g=document.createElement(
+"dd");f.textContent=m,g.textContent=c,i.append(f,g)}let r=document.createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let l=a.getBoundingClientRect(),
+h=s.getBoundingClientRect(),p=document.documentElement.clientWidth,d=l.left+t+14;d+h.width>p-8&&(d=Math.max(l.left+t-14-h.width,4));let u=l.top+e+14;u+h.height>
+window.innerHeight-4&&(u=Math.max(l.top+e-14-h.height,4)),s.style.left=d+window.scrollX+"px",s.style.top=u+window.scrollY+"px"}function P(){Vn().hidden=!0}var gt=class{constructor(t,e=4){
 this.cols=t;this.least=e;this.hi=Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(t){this.moved||=t,!this.pending&&
 (this.pending=requestAnimationFrame(()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let n of this.plots)e?n.draw():n.again();e&&this.whenMoved()}))}zoom(t,e){
 let n=Math.min(Math.max(e-t,this.least),this.cols),s=(t+e)/2;this.lo=Math.min(Math.max(s-n/2,0),this.cols-n),this.hi=this.lo+n,this.changed(!0)}point(t){this.col=
@@ -40,8 +40,8 @@ e.status)}function M(a,t={},e){let n=Ye(a,t);return pt((async()=>Pt!==null?JSON.
 if(Pt!==null)return Promise.reject(new I("an exported page has no server behind it",404));let e={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
 stringify(t)};return pt((async()=>await(await Je(Ye(a),e)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
 n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Yn(n,...e),n}function Yn(a,...t){
-for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function y(a,...t){a.replaceChildren(),Yn(a,...t)}var bi={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"};function vi(a){return(a==="+"?[a]:a.split("+")).map(
-t=>bi[t]??t).join(" + ")}var Yt=class{bindings=[];dialog=null;constructor(){addEventListener("keydown",t=>this.press(t)),this.bind("?","Everywhere","show the ke\
+for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function y(a,...t){a.replaceChildren(),Yn(a,...t)}var wi={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"};function xi(a){return(a==="+"?[a]:a.split("+")).map(
+t=>wi[t]??t).join(" + ")}var Yt=class{bindings=[];dialog=null;constructor(){addEventListener("keydown",t=>this.press(t)),this.bind("?","Everywhere","show the ke\
 ys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(
 r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof HTMLInputElement&&!["checkbox","radio","button","range"].includes(
 e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Enter"&&e.type==="search"&&e.blur(),t.key==="Escape"&&(e.type==="search"&&e.
@@ -49,11 +49,11 @@ value!==""&&(e.value="",e.dispatchEvent(new Event("input"))),e.blur());return}if
 let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altKey?"Alt+":"")+(t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,i=this.bindings.findLast(r=>r.keys.includes(s));i!==
 void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.
 bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].map(([e,n])=>o("section",null,o("h3",
-null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[r>0&&" ",o("kbd",null,vi(i))])),o("dd",null,s.help)]))))),o("form",{method:"dialog"},
+null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[r>0&&" ",o("kbd",null,xi(i))])),o("dd",null,s.help)]))))),o("form",{method:"dialog"},
 o("button",{class:"button"},"Close"))),this.dialog.showModal()}};function Jn(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function C(a){let t=Object.keys(
 a).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,a[e]])).toString()}function Qn(a,t){let e=Object.assign(Object.create(
 null),a);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function A(a,t,e){let n=a[t];return n!==
-void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function L(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])a[n]!==void 0&&(e[n]=a[n]);return Qn(e,
+void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function E(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])a[n]!==void 0&&(e[n]=a[n]);return Qn(e,
 t)}var Jt=class{listeners=[];params=Jn(location.hash);constructor(){addEventListener("hashchange",()=>this.take(Jn(location.hash)))}follow(t){this.listeners.push(
 t)}set(t,e="replace"){this.go(Qn(this.params,t),e)}go(t,e="push"){let n=C(t);n!==C(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
 "",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function bt(a){let t=["decode","prefill","mixed","other","idle"].indexOf(a);return"k"+(t<0?3:t)}function dt(a,t){let e=a.filter(n=>n>0).sort((n,s)=>n-s);return e.
@@ -62,10 +62,10 @@ i.plots.push(this),this.listen()}data;view;grid;x(e,n){return n.x+(e-this.view.l
 (e-n.x)/n.w*(this.view.hi-this.view.lo)}colOf(e){let{first:n,last:s}=this.grid,i=0,r=n.length-1;for(;i<r;){let l=i+r+1>>1;n[l]<=e?i=l:r=l-1}return n.length&&n[i]<=
 e&&e<=s[i]?i:-1}stepName(e){let n=this.grid,s=n.kind[e]<0?"several kinds":this.data.kinds[n.kind[e]];return(n.first[e]===n.last[e]?"step "+n.first[e]:`steps ${n.
 first[e]}–${n.last[e]}`)+", "+s}xAxis({ctx:e,area:n,color:s}){let i=this.grid,r=this.view,l=n.y+n.h,h=Math.max(Math.floor(r.lo),0),p=Math.min(Math.ceil(r.hi),
-i.cols);if(this.data.kinds.length>1)for(let f=h;f<p;f++){let v=Math.max(this.x(f,n),n.x),x=Math.min(this.x(f+1,n),n.x+n.w);e.fillStyle=s(i.kind[f]<0?"k4":bt(this.
-data.kinds[i.kind[f]])),e.fillRect(v,l+3,Math.max(x-v-(x-v>3?1:0),.5),4)}e.textAlign="center",e.textBaseline="top",e.fillStyle=s("soft");let u=(p-h)*i.bucket,c=K(
-u,Math.max(n.w/70,2)),m=Math.max(Math.round(c.length>1?c[1]:1),1),d=-1/0;for(let f=h;f<p;f++){let v=Math.ceil(i.first[f]/m)*m,x=this.x(f+(i.bucket===1?.5:(v-i.first[f])/
-i.bucket),n);v>i.last[f]||x-d<30||x<n.x||x>n.x+n.w||(e.fillText(String(v),x,l+10),d=x)}}mark({ctx:e,area:n,color:s}){let i=this.view.col;if(i<this.view.lo-1||i>
+i.cols);if(this.data.kinds.length>1)for(let f=h;f<p;f++){let g=Math.max(this.x(f,n),n.x),x=Math.min(this.x(f+1,n),n.x+n.w);e.fillStyle=s(i.kind[f]<0?"k4":bt(this.
+data.kinds[i.kind[f]])),e.fillRect(g,l+3,Math.max(x-g-(x-g>3?1:0),.5),4)}e.textAlign="center",e.textBaseline="top",e.fillStyle=s("soft");let d=(p-h)*i.bucket,u=K(
+d,Math.max(n.w/70,2)),m=Math.max(Math.round(u.length>1?u[1]:1),1),c=-1/0;for(let f=h;f<p;f++){let g=Math.ceil(i.first[f]/m)*m,x=this.x(f+(i.bucket===1?.5:(g-i.first[f])/
+i.bucket),n);g>i.last[f]||x-c<30||x<n.x||x>n.x+n.w||(e.fillText(String(g),x,l+10),c=x)}}mark({ctx:e,area:n,color:s}){let i=this.view.col;if(i<this.view.lo-1||i>
 this.view.hi)return;let r=Math.max(this.x(i,n),n.x),l=Math.min(this.x(i+1,n),n.x+n.w);i<0||l<=r||(e.strokeStyle=s("mark"),e.globalAlpha=.7,e.strokeRect(r+.5,n.y+
 .5,Math.max(l-r-1,1),n.h-1),e.globalAlpha=1)}tip(e,n){return null}tipAt(e,n){return null}rowAt(e){return 0}rows(){return 1}point(e,n,s,i){this.rows()>1&&(this.view.
 row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return P();O(this.canvas,s??this.x(this.view.
@@ -80,15 +80,15 @@ rows()<2?!1:(this.point(i,Math.min(Math.max(s.row+(e==="ArrowUp"?-h:h),0),this.r
 cols-1,p),!0;case"+":case"=":return s.zoom(r-l/2,r+l/2),!0;case"-":return s.zoom(r-l*2,r+l*2),!0;case"Enter":return!this.onpick||s.col<0?!1:(this.onpick(s.col,p),
 !0);case"Escape":return this.leave(),s.zoom(0,s.cols),!0}return!1}};var Qt=class extends st{rank=-1;share=!1;values=[];constructor(t,e,n="bars"){super(n,240,t,e),this.pick(-1)}pick(t){let e=this.grid,n=this.data.ranks.length;this.
 rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*e.cols);let i=new Array(e.cols).fill(-1);for(let r=0;r<e.cols;r++){let l=0,h=0;for(let p=0;p<
-n;p++){let u=s[p*e.cols+r];u>=0&&(l+=u,h++)}h&&(i[r]=l/h)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
-i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let f=r;f<l;f++)h.push(this.total(f));let p=Math.max(...h,1),u=dt(
-h,.9),c=this.share?1:p>3*u&&u>0?u*1.3:p*1.05;this.yAxis(t,c,this.share?_:g),wi("bars",!this.share&&p>c?p:0);let m=this.grid.parts.map(f=>s(f.name)),d=n.w/(i.hi-
-i.lo)>=5?1:0;for(let f=r;f<l;f++){let v=Math.max(this.x(f,n),n.x),x=Math.min(this.x(f+1,n),n.x+n.w),w=h[f-r],b=0;for(let k=0;k<this.values.length;k++){let T=Math.
-max(this.values[k][f],0)/(this.share&&w||1),E=Math.min(b+T,c);E>b&&(e.fillStyle=m[k],e.fillRect(v,n.y+n.h*(1-E/c),Math.max(x-v-d,.6),n.h*(E-b)/c)),b=E}if(!this.
-share&&w>c){let k=(v+x-d)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
-rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",g(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let l=Math.max(this.values[r][t],
-0);l>0&&s.push([vt(i.name),`${g(Math.round(l))} · ${_(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function wi(a,t){let e=document.getElementById(
-"cut-"+a),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function vt(a){return["compute","transfer","wait","unrecorded","co\
+n;p++){let d=s[p*e.cols+r];d>=0&&(l+=d,h++)}h&&(i[r]=l/h)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
+i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let f=r;f<l;f++)h.push(this.total(f));let p=Math.max(...h,1),d=dt(
+h,.9),u=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,u,this.share?T:b),yi("bars",!this.share&&p>u?p:0);let m=this.grid.parts.map(f=>s(f.name)),c=n.w/(i.hi-
+i.lo)>=5?1:0;for(let f=r;f<l;f++){let g=Math.max(this.x(f,n),n.x),x=Math.min(this.x(f+1,n),n.x+n.w),w=h[f-r],v=0;for(let k=0;k<this.values.length;k++){let S=Math.
+max(this.values[k][f],0)/(this.share&&w||1),R=Math.min(v+S,u);R>v&&(e.fillStyle=m[k],e.fillRect(g,n.y+n.h*(1-R/u),Math.max(x-g-c,.6),n.h*(R-v)/u)),v=R}if(!this.
+share&&w>u){let k=(g+x-c)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
+rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",b(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let l=Math.max(this.values[r][t],
+0);l>0&&s.push([vt(i.name),`${b(Math.round(l))} · ${T(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function yi(a,t){let e=document.getElementById(
+"cut-"+a),n=t?`▼ cut: up to ${b(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function vt(a){return["compute","transfer","wait","unrecorded","co\
 py"].includes(a)?a:"idle: "+a}function $t(a,t,e){let n=document.createElement("span"),s=a.filter(r=>r.ns>0),i=s.reduce((r,l)=>r+l.ns,0);n.className="bar wide",n.
 role="img",n.ariaLabel=n.title=s.map(e).join(", "),n.style.width=t*100+"%";for(let r of s){let l=n.appendChild(document.createElement("i"));l.className="s-"+r.name,
 l.style.width=r.ns/i*100+"%"}return n}function q(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function F(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
@@ -96,25 +96,25 @@ n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(
 2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,dt(r,.9))}return Math.max(s,dt(n,.98))}function en(a,t,e,n){let s=0,i=0;for(let p=0;p<
 a.length;p++)a[p]>s&&(s=a[p]),a[p]<i&&(i=a[p]);let r=t*1.0005,l=e?"+":"",h=[];return s>r&&h.push("up to "+l+n(s)),i<-r&&h.push("down to "+n(i)),[(i<-r?"≤ ":"")+
 (e?n(-t):"0"),(s>r?"≥ ":"")+l+n(t),h.length>0?"; cut: "+h.join(", "):""]}var Ze=9,Zt=class extends st{constructor(e,n,s,i,r,l){let h=n.ranks.length,p=Math.max(
-Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(u=>Math.min(u.length,Ze)))));this.what=i;this.scale=l;this.values=
+Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(d=>Math.min(d.length,Ze)))));this.what=i;this.scale=l;this.values=
 n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return tn(this.values,this.rows(),this.
 grid.cols)}rows(){return this.data.ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),0),this.rows()-1)}drawScale(){
 let e=this.scale;if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--under), var(--cold), var(--warm), \
-var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let[s,i,r]=en(this.values,this.limit,this.both,g);e.replaceChildren(s,n,i+r)}paint(e){
-let{ctx:n,area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[q(i("cold")),q(i("warm")),q(i("hot"))],u=[q(i("cold")),q(i("under"))],c=i("panel"),m=s.h/h,
-d=Math.max(Math.floor(l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),v=s.w/(l.hi-l.lo)>=5?1:0,x=m>=8?1:0;for(let w=0;w<h;w++)for(let b=d;b<f;b++){let k=w*r.cols+b,
-T=Math.max(this.x(b,s),s.x),E=Math.min(this.x(b+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=c;else{let $=this.values[k]/this.limit,[B,N,ht]=$<0?F(u,-$):F(p,
-$);n.fillStyle=`rgb(${B},${N},${ht})`}n.fillRect(T,s.y+w*m,Math.max(E-T-v,.6),Math.max(m-x,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,
+var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let[s,i,r]=en(this.values,this.limit,this.both,b);e.replaceChildren(s,n,i+r)}paint(e){
+let{ctx:n,area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[q(i("cold")),q(i("warm")),q(i("hot"))],d=[q(i("cold")),q(i("under"))],u=i("panel"),m=s.h/h,
+c=Math.max(Math.floor(l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),g=s.w/(l.hi-l.lo)>=5?1:0,x=m>=8?1:0;for(let w=0;w<h;w++)for(let v=c;v<f;v++){let k=w*r.cols+v,
+S=Math.max(this.x(v,s),s.x),R=Math.min(this.x(v+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=u;else{let $=this.values[k]/this.limit,[B,N,ht]=$<0?F(d,-$):F(p,
+$);n.fillStyle=`rgb(${B},${N},${ht})`}n.fillRect(S,s.y+w*m,Math.max(R-S-g,.6),Math.max(m-x,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,
 color:s},i){e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(12/i),l=new Set(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]));this.data.
-ranks.forEach((h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(c=>c!==p&&Math.abs(c-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let u=h.length>Ze?
-h.slice(0,Ze-1)+"…":h;e.fillText(u,n.x-6,n.y+(p+.5)*i)})}outline({ctx:e,area:n,color:s},i){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=
+ranks.forEach((h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(u=>u!==p&&Math.abs(u-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let d=h.length>Ze?
+h.slice(0,Ze-1)+"…":h;e.fillText(d,n.x-6,n.y+(p+.5)*i)})}outline({ctx:e,area:n,color:s},i){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=
 s("mark"),e.lineWidth=1.5;for(let r of this.data.findings){if(r.kind!=="straggler"||r.first<0||this.what==="work"&&r.cause==="host"||this.what==="host"&&r.cause!==
-"host")continue;let l=this.colOf(r.first),h=this.colOf(r.last);if(l<0)continue;let p=this.x(l,n),u=this.x((h<0?this.grid.cols-1:h)+1,n);for(let c of r.ranks)e.strokeRect(
-p-.5,n.y+c*i-.5,u-p,i)}e.restore()}mark({ctx:e,area:n,color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("m\
+"host")continue;let l=this.colOf(r.first),h=this.colOf(r.last);if(l<0)continue;let p=this.x(l,n),d=this.x((h<0?this.grid.cols-1:h)+1,n);for(let u of r.ranks)e.strokeRect(
+p-.5,n.y+u*i-.5,d-p,i)}e.restore()}mark({ctx:e,area:n,color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("m\
 ark"),e.globalAlpha=.45,e.strokeRect(this.x(r,n),n.y,Math.max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(r,n),n.y+this.
 view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.
-parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks the step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",g(l)],["beyond the median rank",
-H(s.work[i])],["host gap beyond the median",H(s.host[i])],["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
+parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks the step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",b(l)],["beyond the median rank",
+H(s.work[i])],["host gap beyond the median",H(s.host[i])],["waited",b(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
 String(s.tokens[e])]]:[]]}}};function Zn(a,t){let{parts:e}=a.grid,n=e[0].ns.length;if(t==="work")return dt(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.
 reduce((r,l)=>r+Math.max(l.ns[i],0),0));return dt(s,.5)*.1}function it(a){let t=new Map;for(let e of(a??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
 slice(s+1))}return t}function X(a){let t=qt(a).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function qt(a){return[...a].
@@ -124,10 +124,10 @@ map(([t,e])=>t+"="+e)}function Nt(a,t,e){let n=new Map(a);return n.delete(t),e!=
 findIndex(i=>s.startsWith(i+".")))),[n]=e;return e.size===1&&n>=0?n:null}var wt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function nn(a){return{tab:"tim\
 eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var sn=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
 0&&n.set({sel:Math.min(Math.max(A(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","previous\
- finding",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[A(n.params,"sel",-1)]?.at;i&&n.go(L(n.params,
+ finding",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[A(n.params,"sel",-1)]?.at;i&&n.go(E(n.params,
 nn(i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=wt.findIndex(([r])=>r===this.measure());n.set({map:wt[(i+1)%wt.length][0]})}),M("summary",{c:n.
 params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;first(){return this.context.
-capture.map}measure(){let t=this.context.store.params.map;return wt.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:C(L(this.context.store.params,
+capture.map}measure(){let t=this.context.store.params.map;return wt.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:C(E(this.context.store.params,
 t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat);y(this.el,o("section",{class:"ans\
 wer-line"},t.no_fault&&n,...t.watched.map(s=>o("div",{class:"watch"},o("p",{class:"verdict"},s.says),s.more.length>0&&o("details",null,o("summary",null,"what th\
 e watch saw"),o("pre",null,s.more.join(`
@@ -146,19 +146,19 @@ an",{class:"go"},this.link(nn(e.at),"Show in the timeline"))),i.length>0&&o("ul"
 `and ${i.length-3} more`),o("ul",{class:"evidence"},...i.slice(3))),(e.next.length>0||e.guide!=="")&&o("ul",{class:"next"},...e.next.map(r=>o("li",null,r)),e.guide!==
 ""&&o("li",null,"More on this: ",o("code",null,"stepscope guide "+e.guide))))}whatIf(t){return this.link({tab:"whatif",set:Y(t),rank:ne(t,this.context.capture?.
 ranks??[])},"What if")}times(t){let e=[...new Set(t.times.map(h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes(
-"all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.rank>=0||t.chart.ranks.length>1)),i=t.parts.filter((h,p)=>s.some(u=>u.parts[p]>0)),r=Math.max(...s.map(h=>h.
+"all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.rank>=0||t.chart.ranks.length>1)),i=t.parts.filter((h,p)=>s.some(d=>d.parts[p]>0)),r=Math.max(...s.map(h=>h.
 per_step_ns),1),l=o("select",{"aria-label":"Steps of kind",on:{change:()=>this.context.store.set({kind:l.value==="all"?null:l.value})}},...e.map(h=>o("option",{
 value:h,selected:h===n},h==="all"?"all steps":h)));return o("div",{class:"times"},o("h2",null,"Where the time goes",o("span",{class:"space"}),e.length>2&&l),o("\
 div",{class:"split",role:"table","aria-label":"Time of a mean step by rank"},...s.map(h=>o("div",{role:"row",class:h.rank<0?"all":""},o("span",{role:"rowheader"},
-h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),o("span",{role:"cell",class:"track"},this.split(t,h,r)),o("span",{role:"cell",class:"number"},g(h.per_step_ns))))),
+h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),o("span",{role:"cell",class:"track"},this.split(t,h,r)),o("span",{role:"cell",class:"number"},b(h.per_step_ns))))),
 o("p",{class:"keys"},...i.map(h=>z("--"+h,vt(h)))))}split(t,e,n){let s=t.parts.map((i,r)=>({name:i,label:vt(i),ns:e.parts[r]}));return $t(s,e.per_step_ns/n,i=>`${i.
-label} ${_(i.ns/e.total_ns)}`)}strips(t){let e=o("span",{class:"tools",role:"group","aria-label":"Measure"},...wt.map(([n,s])=>o("button",{class:"choice","aria-\
+label} ${T(i.ns/e.total_ns)}`)}strips(t){let e=o("span",{class:"tools",role:"group","aria-label":"Measure"},...wt.map(([n,s])=>o("button",{class:"choice","aria-\
 pressed":String(n===this.measure()),data:{measure:n},title:s,on:{click:()=>this.context.store.set({map:n===this.first()?null:n})}},n)));return[t.chart.ranks.length>
 1&&o("figure",null,o("figcaption",null,o("span",null,"Ranks × steps: ",o("span",{class:"measure"})),o("span",{class:"scale"}),e),o("canvas",{id:"map",tabindex:"\
 0",role:"img","aria-label":"Heat map, ranks by steps: arrows move, Enter opens the timeline there"})),o("figure",null,o("figcaption",null,o("span",null,"Time of\
  each step"),o("span",{class:"scale",id:"cut-bars"})),o("canvas",{id:"bars",tabindex:"0",role:"img","aria-label":"Stacked bars, where the time of each step goes\
 : arrows move, Enter opens the timeline there"}))]}plot(t){for(let r of this.plots.splice(0))r.drop();if(this.map=null,t.chart.grid.cols===0)return;let e=this.steps=
-new gt(t.chart.grid.cols),n=(r,l)=>{let h=t.chart.grid.first[r];this.context.store.go(L(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,
+new gt(t.chart.grid.cols),n=(r,l)=>{let h=t.chart.grid.first[r];this.context.store.go(E(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,
 h)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new Qt(t.chart,e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.plots.push(i),i.draw()}draw(t,e,n){
 let s=this.measure(),i=e.cloneNode(!1);e.replaceWith(i),this.map&&(this.steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(
 this.map),1),this.map.drop()),this.map=new Zt(i,t.chart,this.steps,s,Zn(t.chart,s),this.el.querySelector("figure .scale")),this.map.onpick=n,this.plots.push(this.
@@ -186,28 +186,28 @@ on(t,e,e)??ln(t),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||i===
 steps.length>1?t.measure:"off"),y:Math.max(A(a,"y",0),0),sort:a.sort??"-self"}}function ss(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
 t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function oe(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function is(a){let t=new Map;
 for(let e of a){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.min(e.from,n.from),end:Math.max(e.end,n.end),would:Math.max(e.would,n.would)})}return[
-...t.values()].sort((e,n)=>e.end-n.end)}function xi(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
-1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function rs(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of xi(t,i.ranks))
+...t.values()].sort((e,n)=>e.end-n.end)}function ki(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
+1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function rs(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of ki(t,i.ranks))
 s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function as(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
-, with these changes`,rows:[["was",g(t)],["would be",g(e)],["change",zt(t,e)]]}}function zt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+_(e)}function hn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(a.lanes,2)}function ut(a,t,e){
+, with these changes`,rows:[["was",b(t)],["would be",b(e)],["change",zt(t,e)]]}}function zt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+T(e)}function hn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(a.lanes,2)}function ut(a,t,e){
 let n=[],s=[],i=e.length>0?e:a.ranks.map((h,p)=>p),r=new Map;a.rows.forEach((h,p)=>r.set(h.rank,[...r.get(h.rank)??[],p]));let l=0;for(let h of i){let p={rank:h,
-y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let u of r.get(h)??[]){let c=a.rows[u];if(!c.pinned&&!p.open){p.folded++;continue}let m=t.has(String(
-u))?c.lanes:hn(c,i.length);p.rows.push({row:u,y:l,height:m*16,lanes:m});for(let d=0;d<m;d++)s.push({lane:c.lane+d,row:u,rank:h,y:l+d*16,height:15});l+=m*16+3}l+=
+y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let d of r.get(h)??[]){let u=a.rows[d];if(!u.pinned&&!p.open){p.folded++;continue}let m=t.has(String(
+d))?u.lanes:hn(u,i.length);p.rows.push({row:d,y:l,height:m*16,lanes:m});for(let c=0;c<m;c++)s.push({lane:u.lane+c,row:d,rank:h,y:l+c*16,height:15});l+=m*16+3}l+=
 8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function le(a,t,e){let n=0,s=a.length;for(;n<s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];
-for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function os(a,t){let e=new Set(a);return e.delete(t)||e.add(t),e}var yi={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function It(a){return Math.
+for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function os(a,t){let e=new Set(a);return e.delete(t)||e.add(t),e}var Mi={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function It(a){return Math.
 min(220,Math.floor(a/4))}function ls(a,t,e,n,s,i){let r=[],l=(h,p)=>{h.style.top=p+"px",r.push(h)};for(let h of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!==
-"stretched"?s.moved_ns[h.rank]:0,u=s!==null&&s.by!=="wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+H(p):"",c=h.folded>0||h.open;l(o("di\
-v",{class:"tl-rank"+(h.rank===n?" here":"")},o("span",null,t.ranks[h.rank]),c&&o("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold \
-all rows of ")+t.ranks[h.rank],on:{click:()=>i("r"+h.rank)}},o("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),u!==""&&o(
-"span",{class:"moved",title:u},u)),h.y);for(let m of h.rows){let d=t.rows[m.row],f=yi[d.role],v=d.lanes>hn(d,e.groups.length),x=[f!==void 0&&o("b",null,f),(f!==
-void 0?" ":"")+d.name,d.deeper>0&&` (${d.deeper} spans nested deeper)`],w=`${t.ranks[d.rank]}: ${f??""} ${d.name}, ${d.spans} spans in ${d.lanes} lane${d.lanes===
-1?"":"s"}`,b=o("div",{class:"tl-row",title:w},v?o("button",{title:w,"aria-expanded":String(m.lanes===d.lanes),on:{click:()=>i(String(m.row))}},m.lanes===d.lanes?
-"▾ ":"▸ ",...x):o("span",{class:"tl-name",title:w},...x));b.style.height=m.height+"px",l(b,m.y)}}y(a,...r)}function hs(a,t,e,n,s,i,r,l){let h=window.devicePixelRatio||
-1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=Math.round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let u of t.groups){let c=u.y-e,m=i.get(u.rank);
-if(m===void 0||c>s||c+18<0)continue;let d=n/m.length;m.forEach((f,v)=>{let x=Math.min(Math.abs(f)/Math.max(r,1),1)*13;x>.5&&p.fillRect(v*d,c+18-3-x,Math.max(d,1),
-x)})}}function ki(a,t,e,n){let s=new Float64Array(a),i=s.subarray(0,e*n),r=s.subarray(e*n,(e+1)*n),l=new Float64Array(i.length);for(let h=0;h<i.length;h++)l[h]=t.beyond?
-i[h]-r[h%n]:i[h];return{measure:t,values:i,median:r,shown:l,limit:Math.max(tn(l,e,n),t.floor,1)}}function Mi(a,t,e,n,s){let i=new Float64Array(n*s).fill(NaN);for(let r=0;r<
-t;r++){let l=Math.floor(r*n/t);for(let h=0;h<e;h++){let p=a[r*e+h],u=l*s+Math.floor(h*s/e);!Number.isNaN(p)&&!(Math.abs(i[u])>=Math.abs(p))&&(i[u]=p)}}return i}
+"stretched"?s.moved_ns[h.rank]:0,d=s!==null&&s.by!=="wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+H(p):"",u=h.folded>0||h.open;l(o("di\
+v",{class:"tl-rank"+(h.rank===n?" here":"")},o("span",null,t.ranks[h.rank]),u&&o("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold \
+all rows of ")+t.ranks[h.rank],on:{click:()=>i("r"+h.rank)}},o("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),d!==""&&o(
+"span",{class:"moved",title:d},d)),h.y);for(let m of h.rows){let c=t.rows[m.row],f=Mi[c.role],g=c.lanes>hn(c,e.groups.length),x=[f!==void 0&&o("b",null,f),(f!==
+void 0?" ":"")+c.name,c.deeper>0&&` (${c.deeper} spans nested deeper)`],w=`${t.ranks[c.rank]}: ${f??""} ${c.name}, ${c.spans} spans in ${c.lanes} lane${c.lanes===
+1?"":"s"}`,v=o("div",{class:"tl-row",title:w},g?o("button",{title:w,"aria-expanded":String(m.lanes===c.lanes),on:{click:()=>i(String(m.row))}},m.lanes===c.lanes?
+"▾ ":"▸ ",...x):o("span",{class:"tl-name",title:w},...x));v.style.height=m.height+"px",l(v,m.y)}}y(a,...r)}function hs(a,t,e,n,s,i,r,l){let h=window.devicePixelRatio||
+1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=Math.round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let d of t.groups){let u=d.y-e,m=i.get(d.rank);
+if(m===void 0||u>s||u+18<0)continue;let c=n/m.length;m.forEach((f,g)=>{let x=Math.min(Math.abs(f)/Math.max(r,1),1)*13;x>.5&&p.fillRect(g*c,u+18-3-x,Math.max(c,1),
+x)})}}function Si(a,t,e,n){let s=new Float64Array(a),i=s.subarray(0,e*n),r=s.subarray(e*n,(e+1)*n),l=new Float64Array(i.length);for(let h=0;h<i.length;h++)l[h]=t.beyond?
+i[h]-r[h%n]:i[h];return{measure:t,values:i,median:r,shown:l,limit:Math.max(tn(l,e,n),t.floor,1)}}function _i(a,t,e,n,s){let i=new Float64Array(n*s).fill(NaN);for(let r=0;r<
+t;r++){let l=Math.floor(r*n/t);for(let h=0;h<e;h++){let p=a[r*e+h],d=l*s+Math.floor(h*s/e);!Number.isNaN(p)&&!(Math.abs(i[d])>=Math.abs(p))&&(i[d]=p)}}return i}
 function ps(a,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(a[i*e+n])||s.push([a[i*e+n],i]);return s.sort((i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-
 1>>1][1]:-1}var dn=16,he=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.ranks.length,this.steps=t.steps.length,this.el=o("div",{class:"\
 tl-heat"},o("div",{class:"tl-heat-head"},o("span",{class:"tl-title"},"Ranks × steps"),this.choices,o("span",{class:"space"}),this.scale),o("div",{class:"tl-map"},
@@ -215,7 +215,7 @@ this.canvas,this.brushed,this.box)),this.listen()}head;events;redraw;el;canvas=o
 "div",{class:"tl-brush",hidden:!0});scale=o("span",{class:"scale"});choices=o("span",{role:"group","aria-label":"Measure of the map"});ranks;steps;asked="";cells=null;at=null;shownSteps=[
 -1,-1];get measure(){return this.asked}async show(t){let e=this.head.measures.find(s=>s.id===t);if(this.el.hidden=e===void 0||this.steps===0,y(this.choices,...this.
 head.measures.map(s=>o("button",{class:"choice","aria-pressed":String(s.id===t),on:{click:()=>this.events.choose(s.id)}},s.title))),this.el.hidden||e===void 0||
-t===this.asked)return;this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=ki(n,e,this.ranks,this.steps),this.redraw())}view(t,e){this.shownSteps=
+t===this.asked)return;this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=Si(n,e,this.ranks,this.steps),this.redraw())}view(t,e){this.shownSteps=
 [t,e],this.place(this.brushed,t<0||t===0&&e===this.steps-1?null:{rank:0,ranks:this.ranks,step:t,steps:e-t+1})}height(){return Math.min(Math.max(this.ranks*Math.
 min(Math.max(Math.floor(120/this.ranks),3),18),36),256)}area(){let t=It(this.canvas.clientWidth);return{x:t,w:Math.max(this.canvas.clientWidth-t-8,10),h:this.height()}}place(t,e){
 if(t.hidden=e===null,e===null)return;let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.
@@ -226,14 +226,14 @@ em, 'Segoe UI', Roboto, sans-serif",this.labels(i,t),this.cells!==null&&this.map
 h/this.ranks,i=Math.ceil(12/s);t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],
 n.x-8,(p+i/2)*s,n.x-20);t.textBaseline="top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(r)),h=[1,2,5,10].map(
 p=>p*l).find(p=>p>=r)??r;for(let p=0;p<this.steps;p+=h)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.ranks,
-s.h),r=Math.min(this.steps,Math.floor(s.w)),l=Mi(n.shown,this.ranks,this.steps,i,r),h=b=>q(e.name(b)),p=[h("cold"),h("warm"),h("hot")],u=[h("cold"),h("under")],
-c=t.createImageData(r,i),m=h("panel");for(let b=0;b<l.length;b++){let k=l[b]/n.limit,[T,E,$]=Number.isNaN(k)?m:k<0?F(u,-k):F(p,k);c.data.set([T,E,$,255],4*b)}let d=document.
-createElement("canvas");if(d.width=r,d.height=i,d.getContext("2d").putImageData(c,0,0),t.imageSmoothingEnabled=!1,t.drawImage(d,s.x,0,s.w,s.h),t.fillStyle=e.name(
-"bg"),s.w/r>=6)for(let b=1;b<r;b++)t.fillRect(s.x+Math.round(b/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let b=1;b<i;b++)t.fillRect(s.x,Math.round(b/i*s.h)-1,s.w,1);let f=o(
+s.h),r=Math.min(this.steps,Math.floor(s.w)),l=_i(n.shown,this.ranks,this.steps,i,r),h=v=>q(e.name(v)),p=[h("cold"),h("warm"),h("hot")],d=[h("cold"),h("under")],
+u=t.createImageData(r,i),m=h("panel");for(let v=0;v<l.length;v++){let k=l[v]/n.limit,[S,R,$]=Number.isNaN(k)?m:k<0?F(d,-k):F(p,k);u.data.set([S,R,$,255],4*v)}let c=document.
+createElement("canvas");if(c.width=r,c.height=i,c.getContext("2d").putImageData(u,0,0),t.imageSmoothingEnabled=!1,t.drawImage(c,s.x,0,s.w,s.h),t.fillStyle=e.name(
+"bg"),s.w/r>=6)for(let v=1;v<r;v++)t.fillRect(s.x+Math.round(v/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let v=1;v<i;v++)t.fillRect(s.x,Math.round(v/i*s.h)-1,s.w,1);let f=o(
 "i",null);f.style.background=n.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--c\
-old), var(--warm), var(--hot))";let[v,x,w]=en(n.shown,n.limit,n.measure.beyond,b=>this.text(b,n.measure));y(this.scale,v+" ",f," "+x+(n.measure.beyond?" beyond \
+old), var(--warm), var(--hot))";let[g,x,w]=en(n.shown,n.limit,n.measure.beyond,v=>this.text(v,n.measure));y(this.scale,g+" ",f," "+x+(n.measure.beyond?" beyond \
 the median rank":"")+w),this.canvas.setAttribute("aria-label",`Heat map of ${n.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter op\
-ens the step`)}text(t,e){return e.unit==="ns"?g(Math.round(t)):S(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),i=Math.
+ens the step`)}text(t,e){return e.unit==="ns"?b(Math.round(t)):_(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),i=Math.
 floor(e/n.h*this.ranks);return s>=0&&s<this.steps&&i>=0&&i<this.ranks?{rank:i,step:s}:null}point(t){this.at=t,this.place(this.box,t&&{rank:t.rank,ranks:1,step:t.
 step,steps:1});let e=this.cells;if(t===null||e===null)return P();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.head.steps[t.step],r=this.area();O(
 this.canvas,r.x+(t.step+.5)/this.steps*r.w,(t.rank+.5)/this.ranks*r.h,{title:`${this.head.ranks[t.rank]}, step ${t.step}, ${i.kind}`,rows:Number.isNaN(n)?[["thi\
@@ -249,48 +249,48 @@ step:Math.max(i.step-1,0)},ArrowRight:{...i,step:this.at===null?i.step:Math.min(
 rank:this.at===null?i.rank:Math.min(i.rank+1,this.ranks-1)}};if(r[s.key]!==void 0)this.point(r[s.key]);else if(s.key==="Enter"&&this.at!==null)this.events.pick(
 this.at.rank,this.at.step);else if(s.key==="Escape")t.blur();else return;s.preventDefault()})}};var un=18,pe=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof I)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
 "canvas",{role:"img","aria-label":"Load: requests in progress, tokens per second, queue"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-load",
-hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await M("load/steps",{run:this.run}),e=t.lanes.find(c=>c.capture===this.
-capture&&c.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.shift),
+hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await M("load/steps",{run:this.run}),e=t.lanes.find(u=>u.capture===this.
+capture&&u.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.shift),
 0),i=Math.ceil(this.all.t1-this.shift);if(i<=s)return;let[r,l,h]=await Promise.all([M("load",n),M("load/timeline",{...n,from:s,to:i}),M("load/requests",{...n,from:s,
-to:i})]);this.requests=h;let p=l.running.map((c,m)=>l.from_ns+m*l.bin_ns+this.shift);p.push((p[p.length-1]??this.shift)+l.bin_ns),this.lines=[{title:"requests i\
-n progress",color:"strong",at:p,values:l.running,unit:""},{title:"tokens per second",color:"share",at:p,values:l.tokens.map(c=>c/l.bin_ns*1e9),unit:"/s"}];let u=r.
-server.filter(c=>c.queued>=0);if(u.length>0){let c=u.map(m=>m.at+this.shift);this.lines.push({title:"in the server's queue",color:"medium",at:[...c,c[c.length-1]+
-1e9],values:u.map(m=>m.queued),unit:""})}}during(t){let e=this.requests;if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((i,r)=>r).
+to:i})]);this.requests=h;let p=l.running.map((u,m)=>l.from_ns+m*l.bin_ns+this.shift);p.push((p[p.length-1]??this.shift)+l.bin_ns),this.lines=[{title:"requests i\
+n progress",color:"strong",at:p,values:l.running,unit:""},{title:"tokens per second",color:"share",at:p,values:l.tokens.map(u=>u/l.bin_ns*1e9),unit:"/s"}];let d=r.
+server.filter(u=>u.queued>=0);if(d.length>0){let u=d.map(m=>m.at+this.shift);this.lines.push({title:"in the server's queue",color:"medium",at:[...u,u[u.length-1]+
+1e9],values:d.map(m=>m.queued),unit:""})}}during(t){let e=this.requests;if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((i,r)=>r).
 filter(i=>e.sent[i]<s&&Math.max(e.done[i],e.sent[i])>n).sort((i,r)=>e.sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),
-0);return C(L(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||
+0);return C(E(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||
 this.lines.length===0,this.el.hidden||t===null)return;let i=this.lines.length*un,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.
 style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.width=Math.round(e*r),this.canvas.height=Math.round(i*r),l.setTransform(r,0,0,r,0,0),l.fillStyle=
-n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(t).length,u=this.lines.map((c,m)=>{let d=Math.max(...c.values,0),f=(m+1)*un-1;return l.fillStyle=
-n.name(c.color),c.values.forEach((v,x)=>{let w=Math.max((c.at[x]-t.t0)*h,0),b=Math.min((c.at[x+1]-t.t0)*h,e),k=v/Math.max(d,1e-9)*(un-3);b>w&&k>0&&l.fillRect(w,
-f-k,Math.max(b-w,.5),k)}),l.fillStyle=n.name("line"),l.fillRect(0,f,e,1),o("div",null,`${c.title}, up to ${Number.isInteger(d)||d>=1e3?S(String(Math.round(d))):
-et(d)}${c.unit}`)});u[0].append(" · ",o("a",{href:this.link(s,t),title:"These requests in Benchmark, over the visible time"},String(p))),y(this.legend,...u)}};function yt(a){return 2**Math.max(0,a-22)}var de=new Uint32Array(0),ds=new Uint8Array(0);function us(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
+n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(t).length,d=this.lines.map((u,m)=>{let c=Math.max(...u.values,0),f=(m+1)*un-1;return l.fillStyle=
+n.name(u.color),u.values.forEach((g,x)=>{let w=Math.max((u.at[x]-t.t0)*h,0),v=Math.min((u.at[x+1]-t.t0)*h,e),k=g/Math.max(c,1e-9)*(un-3);v>w&&k>0&&l.fillRect(w,
+f-k,Math.max(v-w,.5),k)}),l.fillStyle=n.name("line"),l.fillRect(0,f,e,1),o("div",null,`${u.title}, up to ${Number.isInteger(c)||c>=1e3?_(String(Math.round(c))):
+et(c)}${u.unit}`)});d[0].append(" · ",o("a",{href:this.link(s,t),title:"These requests in Benchmark, over the visible time"},String(p))),y(this.legend,...d)}};function yt(a){return 2**Math.max(0,a-22)}var de=new Uint32Array(0),ds=new Uint8Array(0);function us(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
 0,!1)!==1397969996||e.getUint16(4,!0)!==1)throw new Error("these are not tiles of this version");if(e.getUint32(8,!0)!==t)throw new Error("the server shows anot\
 her capture now: reload the page");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n;i++){let r=32+16*i,l=e.getUint32(r+8,!0),h=e.getUint32(r+12,!0),p=h&2147483647,
-u=l===0?16:16+3*512+(18*p+7&-8),c={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:u,whole:h>>>31===1,strip:null,pieces:p,start:de,width:de,span:de,name:de,
-class:ds,flags:ds};if(l!==0){let m=a.slice(l,l+u-16);c.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
-let d=f=>new Uint32Array(m,3*512+4*p*f,p);c.start=d(0),c.width=d(1),c.span=d(2),c.name=d(3),c.class=new Uint8Array(m,3*512+16*p,p),c.flags=new Uint8Array(m,3*512+
-17*p,p)}s.push(c)}return s}var Si=16,kt=40,ue=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
-h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Si),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
+d=l===0?16:16+3*512+(18*p+7&-8),u={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:d,whole:h>>>31===1,strip:null,pieces:p,start:de,width:de,span:de,name:de,
+class:ds,flags:ds};if(l!==0){let m=a.slice(l,l+d-16);u.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
+let c=f=>new Uint32Array(m,3*512+4*p*f,p);u.start=c(0),u.width=c(1),u.span=c(2),u.name=c(3),u.class=new Uint8Array(m,3*512+16*p,p),u.flags=new Uint8Array(m,3*512+
+17*p,p)}s.push(u)}return s}var Ti=16,kt=40,ue=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
+h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Ti),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
 createElement("canvas");drawn="";lanes=[];needs(t,e){let n=Ht(t,e),[s,i]=se(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
-let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),u=this.tiles.of(h,!1),m=`${p.flatMap(v=>Array.from({length:v.to-v.from+1},
-(x,w)=>u(v.lane,v.from+w))).filter(v=>v!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;m!==this.drawn&&(this.drawn=m,r.width=this.ground.width=Math.round(
-n*l),r.height=this.ground.height=Math.round(kt*l),this.strips(t,s,h,p,u)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let d=(e.
-t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(d,0),kt),i.fillRect(Math.min(f,n),0,n,kt),i.
-globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(d,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(d,0)-1.5,2),kt-1.5)}strips(t,e,n,s,i){
-let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),u=new Uint32Array(p.data.buffer),c=Uint8Array.from(
-[1,3,5].map(v=>parseInt(e.name("panel").slice(v,v+2),16))),m=h/Math.max(s.length,1),d=(t.t1-t.t0)/l,f=2**n;for(let v=0;v<s.length;v++){for(let x=0;x<l;x++){let w=Math.
-floor((t.t0+(x+.5)*d)/f),b=Math.floor(w/512),k=i(s[v].lane,b)?.strip??null,T=w-b*512,[E,$,B]=c;if(k!==null&&k.class[T]!==0){let D=(30+k.covered[T]*.8823529411764706)/
-255,tt=Math.min(k.waited[T]/Math.max(k.covered[T],1),1),[ft,Dn,jn]=e.strip[k.class[T]],[ci,mi,fi]=e.wait;E+=(ft+(ci-ft)*tt-E)*D,$+=(Dn+(mi-Dn)*tt-$)*D,B+=(jn+(fi-
-jn)*tt-B)*D}let N=255<<24|Math.round(B)<<16|Math.round($)<<8|Math.round(E),ht=Math.round(v*m),At=Math.max(Math.round((v+1)*m)-(m>=4?1:0),ht+1);for(let D=ht;D<At;D++)
-u[D*l+x]=N}if(m>=4){let x=Math.min(Math.round((v+1)*m)-1,h-1),w=255<<24|c[2]<<16|c[1]<<8|c[0];for(let b=0;b<l;b++)u[x*l+b]=w}}r.putImageData(p,0,0)}};var ce=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
+let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),d=this.tiles.of(h,!1),m=`${p.flatMap(g=>Array.from({length:g.to-g.from+1},
+(x,w)=>d(g.lane,g.from+w))).filter(g=>g!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;m!==this.drawn&&(this.drawn=m,r.width=this.ground.width=Math.round(
+n*l),r.height=this.ground.height=Math.round(kt*l),this.strips(t,s,h,p,d)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
+t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(c,0),kt),i.fillRect(Math.min(f,n),0,n,kt),i.
+globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(c,0)-1.5,2),kt-1.5)}strips(t,e,n,s,i){
+let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),d=new Uint32Array(p.data.buffer),u=Uint8Array.from(
+[1,3,5].map(g=>parseInt(e.name("panel").slice(g,g+2),16))),m=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,f=2**n;for(let g=0;g<s.length;g++){for(let x=0;x<l;x++){let w=Math.
+floor((t.t0+(x+.5)*c)/f),v=Math.floor(w/512),k=i(s[g].lane,v)?.strip??null,S=w-v*512,[R,$,B]=u;if(k!==null&&k.class[S]!==0){let D=(30+k.covered[S]*.8823529411764706)/
+255,tt=Math.min(k.waited[S]/Math.max(k.covered[S],1),1),[ft,Dn,jn]=e.strip[k.class[S]],[fi,gi,bi]=e.wait;R+=(ft+(fi-ft)*tt-R)*D,$+=(Dn+(gi-Dn)*tt-$)*D,B+=(jn+(bi-
+jn)*tt-B)*D}let N=255<<24|Math.round(B)<<16|Math.round($)<<8|Math.round(R),ht=Math.round(g*m),At=Math.max(Math.round((g+1)*m)-(m>=4?1:0),ht+1);for(let D=ht;D<At;D++)
+d[D*l+x]=N}if(m>=4){let x=Math.min(Math.round((g+1)*m)-1,h-1),w=255<<24|u[2]<<16|u[1]<<8|u[0];for(let v=0;v<l;v++)d[x*l+v]=w}}r.putImageData(p,0,0)}};var ce=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
 ython","t-profiler","t-nocore","t-other"],ms=4,fs=3,cn=([a,t,e])=>`rgb(${a},${t},${e})`;function mn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
 return .2126*n(a)+.7152*n(t)+.0722*n(e)}function fn(a,t){let e=mn(a),n=mn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function Mt(a){return fn(a,[255,255,255])>=
 fn(a,[17,17,17])?"#ffffff":"#111111"}function cs(a){let t=Mt(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=F([a,t],e);if(fn(n,Mt(a)==="#ffffff"?
 [255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function gn(){let a=nt(),t=q(a("bg")),e=mn(t)>.5,n=cs(q(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[
 cn(n),cn(F([n,t],.3))],waitText:Mt(n),name:a};for(let i of ce){let r=q(a(i)),l=[r,F([r,e?[255,255,255]:[0,0,0]],.16),F([r,e?[0,0,0]:[255,255,255]],.1),F([r,t],.78)].
-map(cs);for(let h of l)s.fill.push(cn(h)),s.text.push(Mt(h));s.strip.push(F([r,t],.18))}return s}var at=18,St=18,gs=24,bs=16,_i=4;function me(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
+map(cs);for(let h of l)s.fill.push(cn(h)),s.text.push(Mt(h));s.strip.push(F([r,t],.18))}return s}var at=18,St=18,gs=24,bs=16,Ri=4;function me(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
 left:0};let e=a.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,bs),left:Math.max(e.length-bs,0)}}function Ft(a){return a>
-_i?10:18}function Ti(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.min(
+Ri?10:18}function Li(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.min(
 Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(i)+" "+s}function fe(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)e++;
 let n=e;for(;n<a.length&&(a[n].end_ns===0||a[n].start_ns<t.t1);)n++;return[e,n]}var j=class a{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
 return t.wall?a.below(t)+(e?gs:0):at}static steps(t){return t.lanes.length*Ft(t.lanes.length)}static below(t){return at+a.steps(t)+(t.otherwise?St:0)}paint(t,e){
@@ -298,34 +298,34 @@ let{ctx:n}=this,s=window.devicePixelRatio||1;if(this.canvas.width=Math.round(t.w
 t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)
 return;let i=Ft(t.lanes.length);t.lanes.forEach((r,l)=>this.lane(t,r.steps,at+l*i,i)),t.otherwise&&this.ghosts(t),e>a.below(t)&&this.ribbons(t)}x(t,e){return(e-
 t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=es(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,
-l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,at-4),e.fillStyle=t.palette.name("soft");let h=Ti(r,n);l+4+h.length*
+l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,at-4),e.fillStyle=t.palette.name("soft");let h=Li(r,n);l+4+h.length*
 6.5<t.width&&e.fillText(h,l+4,at/2+1)}}lane(t,e,n,s){let{ctx:i}=this,[r,l]=fe(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<
-l;p+=h){let u=e[p];if(u.end_ns===0)continue;let c=e[p+1],m=c!==void 0&&c.end_ns!==0?Math.min(u.end_ns,c.start_ns):u.end_ns,d=Math.max(Math.round(this.x(t,u.start_ns)),
--2),f=Math.min(Math.round(this.x(t,m)),t.width+2),v=Math.max(f-d-(f-d>3?1:0),1),x=t.palette.name(u.slow?"high":bt(u.kind));i.fillStyle=x,i.globalAlpha=p===t.picked?
-1:.3,i.fillRect(d,n,v,s-2),i.globalAlpha=1,i.fillRect(d,n+s-4,v,2);let w=String(p),b=v>30+6.5*(u.kind.length+6)?`step ${w} · ${u.kind}${u.slow?" · slow":""}`:
-w;v<b.length*6.5+6||s<18||(i.fillStyle=p===t.picked?Mt(Ri(x)):t.palette.name("text"),i.fillText(b,Math.max(d,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=oe(t.ghosts,
+l;p+=h){let d=e[p];if(d.end_ns===0)continue;let u=e[p+1],m=u!==void 0&&u.end_ns!==0?Math.min(d.end_ns,u.start_ns):d.end_ns,c=Math.max(Math.round(this.x(t,d.start_ns)),
+-2),f=Math.min(Math.round(this.x(t,m)),t.width+2),g=Math.max(f-c-(f-c>3?1:0),1),x=t.palette.name(d.slow?"high":bt(d.kind));i.fillStyle=x,i.globalAlpha=p===t.picked?
+1:.3,i.fillRect(c,n,g,s-2),i.globalAlpha=1,i.fillRect(c,n+s-4,g,2);let w=String(p),v=g>30+6.5*(d.kind.length+6)?`step ${w} · ${d.kind}${d.slow?" · slow":""}`:
+w;g<v.length*6.5+6||s<18||(i.fillStyle=p===t.picked?Mt(Ei(x)):t.palette.name("text"),i.fillText(v,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=oe(t.ghosts,
 t.view),s=at+a.steps(t);e.textAlign="left";let i=Math.max(Math.ceil(n.length/(t.width/2)),1);for(let r=0;r<n.length;r+=i){let l=n[r],h=Math.max(Math.round(this.
-x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),u=Math.min(Math.round(this.x(t,l.end)),t.width+2),c=Math.max(p-h-(p-h>3?1:0),1);e.fillStyle=
-t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,c,St-2),e.globalAlpha=1,e.fillRect(h,s+St-4,c,2),e.fillRect(p-1,s,2,St-2),e.fillRect(Math.min(p,u),s+St/
-2-1,Math.abs(u-p),1);let m=zt(l.end-l.from,l.would-l.from);c<m.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(m,Math.max(h,0)+4,s+St/2-1))}}static ghostAt(t,e,n){
+x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),d=Math.min(Math.round(this.x(t,l.end)),t.width+2),u=Math.max(p-h-(p-h>3?1:0),1);e.fillStyle=
+t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,u,St-2),e.globalAlpha=1,e.fillRect(h,s+St-4,u,2),e.fillRect(p-1,s,2,St-2),e.fillRect(Math.min(p,d),s+St/
+2-1,Math.abs(d-p),1);let m=zt(l.end-l.from,l.would-l.from);u<m.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(m,Math.max(h,0)+4,s+St/2-1))}}static ghostAt(t,e,n){
 if(!t.wall||!t.otherwise||n<at+a.steps(t)||n>=a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0);return t.ghosts.find(i=>i.from<=s&&s<Math.max(
 i.end,i.would))??null}ribbons(t){let{ctx:e}=this,n=a.below(t)+2,s=gs-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);
 if(h<0||r>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-r<.75))continue;e.fillStyle=t.palette.name("wait");let p=i.
-arrivals_ns.length;for(let u=0;u+1<p;u++){let c=this.x(t,i.arrivals_ns[u]),m=this.x(t,i.arrivals_ns[u+1]),d=(u+1)/p,f=Math.max(d*s,2);m>c&&e.fillRect(c,n+s-f,Math.
-max(m-c,.5),f)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),
+arrivals_ns.length;for(let d=0;d+1<p;d++){let u=this.x(t,i.arrivals_ns[d]),m=this.x(t,i.arrivals_ns[d+1]),c=(d+1)/p,f=Math.max(c*s,2);m>u&&e.fillRect(u,n+s-f,Math.
+max(m-u,.5),f)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),
 i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let l of t.ribbons)s>=l.first_ns-i&&s<=l.end_ns+i&&(r===null||l.wait_ns>r.wait_ns)&&(r=l);return r}static stepAt(t,e,n){
 let s=t.wall?t.lanes[Math.floor((n-at)/Ft(t.lanes.length))]:void 0;if(s===void 0)return null;let i=ge(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return i<
 0?null:{lane:s,step:i}}};function ge(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function vs(a,t){return{title:a.op+
-(a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",g(a.last_ns-a.first_ns)],["waited, all ranks",g(a.wait_ns)],["then until all \
-have left",g(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Ri(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var be=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.unpoint(),s.draw("lanes","overlay"),e==="pu\
+(a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",b(a.last_ns-a.first_ns)],["waited, all ranks",b(a.wait_ns)],["then until all \
+have left",b(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Ei(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var be=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.unpoint(),s.draw("lanes","overlay"),e==="pu\
 sh"||Object.keys(n).length>0?s.store.set({...this.place(),...n},e):this.write())}place(){let{state:t,body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(
 t.view.t1),y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;
 this.at.store.set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(ts(n.state.
 view,n.time(e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(ie(this.at.state.view,t,this.at.all))}whole(){this.look(ln(this.at.head))}steps(t,e,n,s={},i){
 this.look(on(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{only:l}=s.state;l.length>0&&!l.includes(t.rank)&&(l=[]);let h=new Set(
-s.state.open),p=i.rows.findIndex(v=>t.lane>=v.lane&&t.lane<v.lane+v.lanes),u=()=>ut(i,h,l).lanes.find(v=>v.lane===t.lane);p>=0&&u()===void 0&&!i.rows[p].pinned&&
-h.add("r"+t.rank),p>=0&&u()===void 0&&h.add(String(p));let c=u(),{start:m,end:d}=s.shown(t),f=r.scrollTop;c!==void 0&&(c.y<f+20||c.y>f+r.clientHeight-40)&&(f=Math.
-max(c.y-r.clientHeight/3,0)),s.stretchTo(ut(i,h,l).height),r.scrollTop=f,this.look(Ot(s.state.view,m,d-m,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[
+s.state.open),p=i.rows.findIndex(g=>t.lane>=g.lane&&t.lane<g.lane+g.lanes),d=()=>ut(i,h,l).lanes.find(g=>g.lane===t.lane);p>=0&&d()===void 0&&!i.rows[p].pinned&&
+h.add("r"+t.rank),p>=0&&d()===void 0&&h.add(String(p));let u=d(),{start:m,end:c}=s.shown(t),f=r.scrollTop;u!==void 0&&(u.y<f+20||u.y>f+r.clientHeight-40)&&(f=Math.
+max(u.y-r.clientHeight/3,0)),s.stretchTo(ut(i,h,l).height),r.scrollTop=f,this.look(Ot(s.state.view,m,c-m,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[
 ...h].join(",")||null,only:l.join(",")||null,y:Math.round(f)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:ps(s.cells.values,n.ranks.
 length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:l.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,
 y:null})}choices(){let{head:t,source:e}=this.at,n=s=>s==="collective"?!e.exported||t.collectives:s!=="stretched"||!e.exported;return an.filter(s=>s.by!=="stretc\
@@ -356,16 +356,16 @@ atif")?.focus()),s("u","unfold or fold all rows of the rank",()=>this.turn("r"+M
 this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=qt(it(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
 asked===t&&(this.answer=n,this.all=n.known?ss(n.lengths):[],this.over=is(this.all),this.arrived())}).catch(n=>{if(!(n instanceof I)||n.status===0)throw n;this.asked===
 t&&(this.lacks=n.message,this.arrived())})}words(){return[...it(this.asked)].map(([t,e])=>`${t} ${rt(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
-null?this.lacks:t.known?e===void 0?"":`${e.kind} ${g(e.step_ns)} → ${g(e.without_ns)} (${zt(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n,s){let i=(u,c,m)=>{
-let d=X(Nt(new Map,U(u,c),m));return r.some(f=>Y(f)===d)||this.known!==null&&!this.known.includes(`${U(u,c)}=${m}`)?!1:o("option",{value:d},`${U(u,c)} ${rt(m)}`)},
-r=n.filter(u=>this.known===null||u.set.length===1&&this.known.includes(u.set[0])),l=e>=0&&t.length>1?t[e]:"",h=o("select",{"aria-label":"What if",class:"tl-what\
-if",title:"Where each step would end if … (key: g)",on:{change:()=>s(h.value||null)}},o("option",{value:""},"what if …"),...r.map(u=>o("option",{value:Y(u),
-title:u.finding},te(u)+" (finding)")),...["host","device","collective","gap"].map(u=>i("",u,"0")),...l===""?[]:["work","host","device"].map(u=>i(l,u,"peers"))),
-p=X(it(this.asked))??"";return[...h.options].some(u=>u.value===p)||h.append(o("option",{value:p},this.words())),h.value=p,h}};var we=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
+null?this.lacks:t.known?e===void 0?"":`${e.kind} ${b(e.step_ns)} → ${b(e.without_ns)} (${zt(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n,s){let i=(d,u,m)=>{
+let c=X(Nt(new Map,U(d,u),m));return r.some(f=>Y(f)===c)||this.known!==null&&!this.known.includes(`${U(d,u)}=${m}`)?!1:o("option",{value:c},`${U(d,u)} ${rt(m)}`)},
+r=n.filter(d=>this.known===null||d.set.length===1&&this.known.includes(d.set[0])),l=e>=0&&t.length>1?t[e]:"",h=o("select",{"aria-label":"What if",class:"tl-what\
+if",title:"Where each step would end if … (key: g)",on:{change:()=>s(h.value||null)}},o("option",{value:""},"what if …"),...r.map(d=>o("option",{value:Y(d),
+title:d.finding},te(d)+" (finding)")),...["host","device","collective","gap"].map(d=>i("",d,"0")),...l===""?[]:["work","host","device"].map(d=>i(l,d,"peers"))),
+p=X(it(this.asked))??"";return[...h.options].some(d=>d.value===p)||h.append(o("option",{value:p},this.words())),h.value=p,h}};var we=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
 r=Math.round(t.height*s);this.canvas.width!==i||this.canvas.height!==r?(this.canvas.width=i,this.canvas.height=r):(n.setTransform(1,0,0,1,0,0),n.clearRect(0,0,i,
 r)),n.setTransform(s,0,0,s,0,0);let l=t.palette.name("mark"),h=t.palette.name("strong");if(t.range!==null&&this.shade(t,t.range,h),t.collective!==null&&this.collective(
-t,t.collective),this.flows(t,l),this.counterparts(t,h),t.selected!==null&&this.outline(t,t.selected,l,2),e.box!==null){let{x0:p,x1:u,lane:c}=e.box;n.strokeStyle=
-l,n.lineWidth=1;let m=Math.max(Math.round(p),-2)+.5,d=Math.min(Math.round(u),t.width+2)-.5;n.strokeRect(m,c.y-t.top+.5,Math.max(d-m,1),c.height-1)}e.x>=0&&(n.fillStyle=
+t,t.collective),this.flows(t,l),this.counterparts(t,h),t.selected!==null&&this.outline(t,t.selected,l,2),e.box!==null){let{x0:p,x1:d,lane:u}=e.box;n.strokeStyle=
+l,n.lineWidth=1;let m=Math.max(Math.round(p),-2)+.5,c=Math.min(Math.round(d),t.width+2)-.5;n.strokeRect(m,u.y-t.top+.5,Math.max(c-m,1),u.height-1)}e.x>=0&&(n.fillStyle=
 l,n.globalAlpha=.35,n.fillRect(Math.round(e.x),0,1,t.height),n.globalAlpha=1)}x(t,e){return(e-t.view.t0)/(t.view.t1-t.view.t0)*t.width}shade(t,e,n){let{ctx:s}=this,
 i=Math.max(this.x(t,e.t0),-1),r=Math.min(this.x(t,e.t1),t.width+1);r<=0||i>=t.width||(s.fillStyle=n,s.globalAlpha=.12,s.fillRect(i,0,r-i,t.height),s.globalAlpha=
 .9,s.fillRect(Math.round(i),0,1,t.height),s.fillRect(Math.round(r)-1,0,1,t.height),s.globalAlpha=1)}box(t,e){let n=t.lanes.get(e.lane);if(n===void 0||e.span<0)return null;
@@ -374,21 +374,21 @@ let{start:s,end:i}=t.place(e);return{x0:this.x(t,s),x1:this.x(t,i),y:n.y-t.top,h
 if(t.selected===null||t.counterparts.length===0)return;let{ctx:n}=this,s=[];for(let i of[...t.counterparts,t.selected].sort((r,l)=>(t.lanes.get(r.lane)?.y??0)-(t.
 lanes.get(l.lane)?.y??0))){let r=this.box(t,i);r!==null&&s.push({x:r.x0,y:r.y,h:r.h})}n.strokeStyle=e,n.lineWidth=1.5,n.setLineDash([4,3]),n.beginPath(),s.forEach(
 (i,r)=>{r===0||n.lineTo(i.x,i.y),n.moveTo(i.x,i.y+i.h)}),n.stroke(),n.setLineDash([]);for(let i of t.counterparts)this.outline(t,i,e,1.5)}flows(t,e){let{ctx:n}=this;
-n.strokeStyle=n.fillStyle=e,n.lineWidth=1.25;for(let[s,i]of t.flows){let r=this.box(t,s),l=this.box(t,i);if(r===null||l===null)continue;let h=r.x1,p=r.y+r.h/2,u=l.
-x0,c=l.y+l.h/2,m=Math.max(Math.min(Math.abs(u-h)/2,60),12);n.globalAlpha=.8,n.beginPath(),n.moveTo(h,p),n.bezierCurveTo(h+m,p,u-m,c,u,c),n.stroke(),n.beginPath(),
-n.moveTo(u,c),n.lineTo(u-6,c-3.5),n.lineTo(u-6,c+3.5),n.fill(),n.globalAlpha=1}}collective(t,e){let{ctx:n}=this,s=t.palette.name("wait"),i=t.palette.name("commu\
+n.strokeStyle=n.fillStyle=e,n.lineWidth=1.25;for(let[s,i]of t.flows){let r=this.box(t,s),l=this.box(t,i);if(r===null||l===null)continue;let h=r.x1,p=r.y+r.h/2,d=l.
+x0,u=l.y+l.h/2,m=Math.max(Math.min(Math.abs(d-h)/2,60),12);n.globalAlpha=.8,n.beginPath(),n.moveTo(h,p),n.bezierCurveTo(h+m,p,d-m,u,d,u),n.stroke(),n.beginPath(),
+n.moveTo(d,u),n.lineTo(d-6,u-3.5),n.lineTo(d-6,u+3.5),n.fill(),n.globalAlpha=1}}collective(t,e){let{ctx:n}=this,s=t.palette.name("wait"),i=t.palette.name("commu\
 nication"),r=e.map(h=>this.box(t,h)).filter(h=>h!==null).sort((h,p)=>h.y-p.y);if(r.length===0)return;let l=this.x(t,t.last);n.lineWidth=1;for(let h=0;h+1<r.length;h++){
-let p=r[h],u=r[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,u.y),n.lineTo(Math.min(u.x0,
-l),u.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.max(p.x1,l),p.y+p.h),n.lineTo(Math.max(u.x1,l),u.y),n.lineTo(l,u.y),n.fill()}n.globalAlpha=
-1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function ws(a){return g(Math.round(a.t1-a.t0))}var Ei=448,Ai=5e3,xs=600,bn=40,vn=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+let p=r[h],d=r[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,d.y),n.lineTo(Math.min(d.x0,
+l),d.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.max(p.x1,l),p.y+p.h),n.lineTo(Math.max(d.x1,l),d.y),n.lineTo(l,d.y),n.fill()}n.globalAlpha=
+1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function ws(a){return b(Math.round(a.t1-a.t0))}var Pi=448,Ci=5e3,xs=600,bn=40,vn=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=a.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,a.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(a.rows).fill(null),this.used=new Array(a.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
 let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%a.rows;s=this.next,this.next=(this.next+1)%a.rows;let i=this.owner[s];
 i!==null&&this.rowOf.delete(i),this.owner[s]=t,this.rowOf.set(t,s),this.draw(t,s,e)}return this.used[s]=n,s}flush(){if(this.fresh===null)return;let[t,e]=this.fresh;
 this.fresh=null,this.ctx.putImageData(this.image,0,0,0,t,512,e-t)}draw(t,e,n){let{strip:s}=t,i=this.pixels.subarray(e*512,(e+1)*512);if(s===null)return;this.fresh=
-this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)];let[r,l,h]=n.wait;for(let p=0;p<512;p++){let u=s.covered[p],c=s.class[p];if(c===
-0){i[p]=0;continue}let m=28+Math.round(u*(227/255)),d=s.waited[p]===0?0:Math.min(s.waited[p]/Math.max(u,1),1),[f,v,x]=n.strip[c]??n.strip[9];i[p]=m<<24|Math.round(
-x+(h-x)*d)<<16|Math.round(v+(l-v)*d)<<8|Math.round(f+(r-f)*d)}}},xe=class a{static most=65536;x0=new Float32Array(a.most);x1=new Float32Array(a.most);wait=new Float32Array(
+this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)];let[r,l,h]=n.wait;for(let p=0;p<512;p++){let d=s.covered[p],u=s.class[p];if(u===
+0){i[p]=0;continue}let m=28+Math.round(d*(227/255)),c=s.waited[p]===0?0:Math.min(s.waited[p]/Math.max(d,1),1),[f,g,x]=n.strip[u]??n.strip[9];i[p]=m<<24|Math.round(
+x+(h-x)*c)<<16|Math.round(g+(l-g)*c)<<8|Math.round(f+(r-f)*c)}}},xe=class a{static most=65536;x0=new Float32Array(a.most);x1=new Float32Array(a.most);wait=new Float32Array(
 a.most);lane=new Uint16Array(a.most);color=new Uint8Array(a.most);class=new Uint8Array(a.most);span=new Uint32Array(a.most);name=new Uint32Array(a.most);n=0},Bt=class a{constructor(t,e,n){
 this.canvas=t;this.tiles=e;this.names=n;this.ctx=t.getContext("2d",{alpha:!1})}canvas;tiles;names;stats={paints:0,overlays:0,drawImage:0,fillRect:0,fillText:0,tiles:0,
 missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new vn;pieces=new xe;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
@@ -401,29 +401,29 @@ e.fillStyle=n("bg"),this.rect(0,0,t.width,t.height),e.fillStyle=n("panel");for(l
 e.fillStyle=n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)this.rect(Math.round((i-t.view.t0)*s),0,1,t.height)}bands(t){if(t.bands.length===
 0)return;let{ctx:e}=this,n=t.width/(t.view.t1-t.view.t0);e.fillStyle=t.palette.name("share");for(let s of t.bands){let i=Math.round((s.would-t.view.t0)*n),r=Math.
 round((s.end-t.view.t0)*n),l=s.top-t.top,h=s.bottom-s.top;e.globalAlpha=.3,this.rect(Math.min(i,r),l,Math.abs(r-i),h),e.globalAlpha=1,this.rect(i-1,l,2,h)}}strips(t){
-let{ctx:e,stats:n,pieces:s}=this,{level:i,needs:r}=a.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),u=this.tiles.levelsOf(t.
-stretched).filter(m=>m>i).sort((m,d)=>m-d).map(m=>({level:m,get:this.tiles.of(m,t.stretched)}));s.n=0,this.first.length=0;let c=[];for(let m=0;m<r.length;m++){let{
-lane:d,from:f,to:v}=r[m],x=t.lanes[m],w=t.moved[x.rank]??0;this.first.push(s.n);let b=null;for(let k=f;k<=v&&c.length<Ei;k++){let T=(k*h+w-t.view.t0)*l,E=h*l,$=x.
-y-t.top,B=x.height,N=p(d,k),ht=0,At=512;if(N===void 0){n.missing++;for(let D of u){let tt=2**(D.level-i),ft=Math.floor(k/tt);if(N=D.get(d,ft),N!==void 0){At=512/
-tt,ht=(k-ft*tt)*At,N!==b&&this.gather(N,m,(ft*h*tt+w-t.view.t0)*l,l*yt(D.level),l*2**D.level,D.level,t),b=N;break}}}else n.tiles++,n.viewBytes+=N.bytes,this.gather(
-N,m,T,l*yt(i),l*2**i,i,t);N!==void 0&&N.strip!==null&&!(N===b&&N.whole)&&c.push({row:this.atlas.row(N,t.palette,this.frame),from:ht,columns:At,x:T,w:E,y:$,h:B})}}
-this.first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m of c)e.drawImage(this.atlas.canvas,m.from,m.row,m.columns,1,m.x,m.y,m.w,m.h);
-n.drawImage=c.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=yt(r)/2**r;for(let u=0;u<t.pieces&&h.n<xe.most;u++){let c=n+t.start[u]*s,m=c+t.width[u]*
-s,d=c;if((t.flags[u]&8)!==0&&t.strip!==null){let w=Math.floor(t.start[u]*p),b=Math.min(Math.ceil((t.start[u]+t.width[u])*p),512),k=w+ +(w<b&&t.strip.waited[w]>0);
-for(;k>w&&k<b&&t.strip.waited[k]>=128;)k++;k>w&&(d=Math.min(n+k*i,m))}let f=h.n-1;if((t.flags[u]&1)!==0&&f>=this.first[e]&&h.span[f]===t.span[u]){d>c&&(h.wait[f]=
-d),h.x1[f]=m;continue}let v=t.name[u],x=t.class[u];h.x0[h.n]=c,h.x1[h.n]=m,h.wait[h.n]=d,h.lane[h.n]=e,h.class[h.n]=x,h.color[h.n]=x*ms+(l.found!==null&&!l.found.
-has(v)?fs:v*7%3),h.span[h.n]=t.span[u],h.name[h.n]=v,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),
+let{ctx:e,stats:n,pieces:s}=this,{level:i,needs:r}=a.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),d=this.tiles.levelsOf(t.
+stretched).filter(m=>m>i).sort((m,c)=>m-c).map(m=>({level:m,get:this.tiles.of(m,t.stretched)}));s.n=0,this.first.length=0;let u=[];for(let m=0;m<r.length;m++){let{
+lane:c,from:f,to:g}=r[m],x=t.lanes[m],w=t.moved[x.rank]??0;this.first.push(s.n);let v=null;for(let k=f;k<=g&&u.length<Pi;k++){let S=(k*h+w-t.view.t0)*l,R=h*l,$=x.
+y-t.top,B=x.height,N=p(c,k),ht=0,At=512;if(N===void 0){n.missing++;for(let D of d){let tt=2**(D.level-i),ft=Math.floor(k/tt);if(N=D.get(c,ft),N!==void 0){At=512/
+tt,ht=(k-ft*tt)*At,N!==v&&this.gather(N,m,(ft*h*tt+w-t.view.t0)*l,l*yt(D.level),l*2**D.level,D.level,t),v=N;break}}}else n.tiles++,n.viewBytes+=N.bytes,this.gather(
+N,m,S,l*yt(i),l*2**i,i,t);N!==void 0&&N.strip!==null&&!(N===v&&N.whole)&&u.push({row:this.atlas.row(N,t.palette,this.frame),from:ht,columns:At,x:S,w:R,y:$,h:B})}}
+this.first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m of u)e.drawImage(this.atlas.canvas,m.from,m.row,m.columns,1,m.x,m.y,m.w,m.h);
+n.drawImage=u.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=yt(r)/2**r;for(let d=0;d<t.pieces&&h.n<xe.most;d++){let u=n+t.start[d]*s,m=u+t.width[d]*
+s,c=u;if((t.flags[d]&8)!==0&&t.strip!==null){let w=Math.floor(t.start[d]*p),v=Math.min(Math.ceil((t.start[d]+t.width[d])*p),512),k=w+ +(w<v&&t.strip.waited[w]>0);
+for(;k>w&&k<v&&t.strip.waited[k]>=128;)k++;k>w&&(c=Math.min(n+k*i,m))}let f=h.n-1;if((t.flags[d]&1)!==0&&f>=this.first[e]&&h.span[f]===t.span[d]){c>u&&(h.wait[f]=
+c),h.x1[f]=m;continue}let g=t.name[d],x=t.class[d];h.x0[h.n]=u,h.x1[h.n]=m,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=x,h.color[h.n]=x*ms+(l.found!==null&&!l.found.
+has(g)?fs:g*7%3),h.span[h.n]=t.span[d],h.name[h.n]=g,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),
 r=0;for(let l=0;l<n.n;l++)n.x1[l]<=0||n.x0[l]>=s||i[Math.min(Math.floor(n.x1[l]-n.x0[l]),255)]++;for(let l=255;l>=0;l--)if(r+=i[l],r>t)return Math.max(l+1,e);return e}spans(t){
-let{ctx:e,pieces:n}=this,s=Ai-2*t.bands.length,i=s-this.stats.fillRect,r=this.threshold(Math.floor(i*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<r||n.
-x1[p]<=0||n.x0[p]>=t.width||((l[n.color[p]]??=[]).push(p),n.wait[p]>n.x0[p]&&h.push(p));if(l.forEach((p,u)=>{e.fillStyle=t.palette.fill[u];for(let c of p){let m=t.
-lanes[n.lane[c]],d=Math.max(Math.round(n.x0[c]),-2),f=Math.min(Math.round(n.x1[c]),t.width+2);this.rect(d,m.y-t.top,Math.max(f-d-(f-d>3?1:0),1),m.height)}}),h.length>
-0){e.fillStyle=this.hatching(t.palette);for(let p of h.slice(0,Math.max(s-this.stats.fillRect,0))){let u=t.lanes[n.lane[p]],c=Math.max(Math.round(n.x0[p]),-2),m=Math.
-min(Math.round(n.wait[p]),t.width+2);(t.found===null||t.found.has(n.name[p]))&&this.rect(c,u.y-t.top,Math.max(m-c,1),u.height)}}this.labels(t,r)}labels(t,e){let{
+let{ctx:e,pieces:n}=this,s=Ci-2*t.bands.length,i=s-this.stats.fillRect,r=this.threshold(Math.floor(i*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<r||n.
+x1[p]<=0||n.x0[p]>=t.width||((l[n.color[p]]??=[]).push(p),n.wait[p]>n.x0[p]&&h.push(p));if(l.forEach((p,d)=>{e.fillStyle=t.palette.fill[d];for(let u of p){let m=t.
+lanes[n.lane[u]],c=Math.max(Math.round(n.x0[u]),-2),f=Math.min(Math.round(n.x1[u]),t.width+2);this.rect(c,m.y-t.top,Math.max(f-c-(f-c>3?1:0),1),m.height)}}),h.length>
+0){e.fillStyle=this.hatching(t.palette);for(let p of h.slice(0,Math.max(s-this.stats.fillRect,0))){let d=t.lanes[n.lane[p]],u=Math.max(Math.round(n.x0[p]),-2),m=Math.
+min(Math.round(n.wait[p]),t.width+2);(t.found===null||t.found.has(n.name[p]))&&this.rect(u,d.y-t.top,Math.max(m-u,1),d.height)}}this.labels(t,r)}labels(t,e){let{
 ctx:n,pieces:s}=this,i=Math.max(this.threshold(xs,bn),bn,e);n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign=
-"left";let r="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<i||this.stats.fillText>=xs)continue;let h=s.x0[l],p=s.x1[l],u=t.palette.text[s.color[l]];s.wait[l]>h&&
-(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],u=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let c=p-h-7;if(c<bn-
-10)continue;let m=this.fit(this.names.get(s.name[l]),c);if(m==="")continue;u!==r&&(n.fillStyle=r=u);let d=t.lanes[s.lane[l]];this.stats.fillText++,n.fillText(m,
-h+4,d.y-t.top+d.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(
+"left";let r="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<i||this.stats.fillText>=xs)continue;let h=s.x0[l],p=s.x1[l],d=t.palette.text[s.color[l]];s.wait[l]>h&&
+(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],d=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let u=p-h-7;if(u<bn-
+10)continue;let m=this.fit(this.names.get(s.name[l]),u);if(m==="")continue;d!==r&&(n.fillStyle=r=d);let c=t.lanes[s.lane[l]];this.stats.fillText++,n.fillText(m,
+h+4,c.y-t.top+c.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(
 t).width,this.widths.set(t,n)),n<=e)return t;let s=Math.floor(t.length*(e-9)/n);return s<2?"":t.slice(0,s)+"…"}hatching(t){if(this.hatched!==t){let e=document.
 createElement("canvas"),n=e.getContext("2d");e.width=e.height=6,n.fillStyle=t.waitFill[0],n.fillRect(0,0,6,6),n.strokeStyle=t.waitFill[1],n.lineWidth=1.5,n.beginPath();
 for(let s of[-6,0,6])n.moveTo(s,6),n.lineTo(s+6,0);n.stroke(),this.hatch=this.ctx.createPattern(e,"repeat"),this.hatched=t}return this.hatch??t.waitFill[0]}hit(t,e){
@@ -431,55 +431,55 @@ let n=this.scene;if(n===null)return null;for(let s=0;s<n.lanes.length;s++){let i
 first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;r.x1[p]<=t?l=p+1:h=p}return l<this.first[s+1]&&r.x0[l]<=t?{lane:i,span:r.span[l],name:r.name[l],class:r.class[l],
 x0:r.x0[l],x1:r.x1[l]}:i}return null}classAt(t,e){let n=this.scene,s=Ht(n.view,n.width),i=n.view.t0+e/n.width*(n.view.t1-n.view.t0)-(n.moved[t.rank]??0),r=512*2**
 s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(i/r));if(l?.strip==null)return{class:0,covered:0};let h=Math.floor((i-l.index*r)/2**s);return{class:l.strip.class[h],
-covered:l.strip.covered[h]/255}}};var Pi={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\
+covered:l.strip.covered[h]/255}}};var $i={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\
 re",too_many:"the kernels differ over too long a stretch to be matched",apart:"this rank shares no collectives with the other, so its steps differ"};function ye(a){
 let t=o("i",{class:"tl-swatch"});return t.style.background=`var(--${ce[a]??"other"})`,t}var ke=class{constructor(t,e){this.head=t;this.events=e}head;events;el=o(
 "section",{class:"tl-panel","aria-label":"Details",tabindex:"0",hidden:!0});hide(){this.el.hidden=!0,y(this.el)}open(t,...e){this.el.hidden=!1,y(this.el,o("div",
 {class:"tl-panel-head"},...t,o("span",{class:"space"}),o("button",{class:"quiet",title:"Close (key: Escape)","aria-label":"Close the details",on:{click:()=>this.
 events.close()}},"✕")),o("div",{class:"tl-panel-body"},...e))}link(t,e=t.label){return o("button",{class:"tl-link",title:t.label,on:{click:()=>this.events.go(
-t)}},e)}span(t){let e=[["rank",this.head.ranks[t.rank]],["start",g(t.start_ns)],["duration",g(t.dur_ns)]];t.wait_ns>0&&e.push(["waits for others",g(t.wait_ns)]),
+t)}},e)}span(t){let e=[["rank",this.head.ranks[t.rank]],["start",b(t.start_ns)],["duration",b(t.dur_ns)]];t.wait_ns>0&&e.push(["waits for others",b(t.wait_ns)]),
 t.last>=0&&e.push(["last to arrive",this.head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.step}${t.step_name?", "+t.step_name:
-""}`]),t.layer!==""&&e.push(["layer",t.layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",g(t.delay_ns)]),t.launches>0&&e.push(
-["launched",`${S(String(t.launches))} on the GPU`],["launch delay",g(t.delay_ns)]);let n=t.name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([ye(t.class),
+""}`]),t.layer!==""&&e.push(["layer",t.layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",b(t.delay_ns)]),t.launches>0&&e.push(
+["launched",`${_(String(t.launches))} on the GPU`],["launch delay",b(t.delay_ns)]);let n=t.name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([ye(t.class),
 o("h2",{title:t.name},t.label),o("span",{class:"tl-soft"},t.category)],o("div",{class:"tl-facts"},n,ys(e),t.args.length>0&&ys(t.args.map(s=>[s.name,s.value]))),
 t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&o("div",{class:"tl-around"},t.launched.length>0&&o("h3",null,"Launched b\
-y it"),t.launched.length>0&&o("ol",null,...t.launched.map(s=>o("li",{title:s.label},this.link(s),o("span",{class:"tl-soft"}," "+g(s.dur_ns)))),t.launches>t.launched.
+y it"),t.launched.length>0&&o("ol",null,...t.launched.map(s=>o("li",{title:s.label},this.link(s),o("span",{class:"tl-soft"}," "+b(s.dur_ns)))),t.launches>t.launched.
 length&&o("li",{class:"tl-soft"},`and ${t.launches-t.launched.length} more`)),t.around.length>0&&o("h3",null,t.launch?"Launched inside":"Inside"),t.around.length>
-0&&o("ol",null,...t.around.map(s=>o("li",{title:s.label},this.link(s),o("span",{class:"tl-soft"}," "+g(s.dur_ns)))))))}counterparts(t){let e=Math.max(t.dur_ns,...t.
-counterparts.map(c=>c.why===""?c.dur_ns:0),1),n=c=>{let m=o("span",{class:"tl-bar"});return m.style.width=c/e*90+"px",m.style.background=`var(--${ce[t.class]??"\
-other"})`,m},s=t.counterparts.some(c=>c.delays),i=t.counterparts.some(c=>c.grid!==""),r=t.args.find(c=>c.name==="grid")?.value??"",l=c=>c.why!==""?o("tr",{class:"\
-tl-none"},o("th",{scope:"row"},this.head.ranks[c.rank]),o("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Pi[c.why]??c.why))):o("tr",{data:{rank:String(c.
-rank),span:String(c.span)}},o("th",{scope:"row"},this.link(c,this.head.ranks[c.rank])),o("td",null,n(c.dur_ns)," "+g(c.dur_ns)),o("td",{class:"r"},H(c.longer_ns)),
-o("td",{class:"r"},H(c.later_ns)),i&&o("td",{class:c.grid!==r?"tl-differs":""},c.grid+(c.other?" · another kernel: "+c.label:"")),s&&o("td",{class:"r"},c.delays?
-H(c.delayed_ns):"")),h=o("tr",{class:"selected"},o("th",{scope:"row"},this.head.ranks[t.rank]),o("td",null,n(t.dur_ns)," "+g(t.dur_ns)),o("td",null),o("td",null),
-i&&o("td",null,r),s&&o("td",null)),u=[...t.counterparts.map(c=>[c.rank,l(c)]),[t.rank,h]].sort((c,m)=>c[0]-m[0]).map(([,c])=>c);return o("div",{class:"tl-counte\
+0&&o("ol",null,...t.around.map(s=>o("li",{title:s.label},this.link(s),o("span",{class:"tl-soft"}," "+b(s.dur_ns)))))))}counterparts(t){let e=Math.max(t.dur_ns,...t.
+counterparts.map(u=>u.why===""?u.dur_ns:0),1),n=u=>{let m=o("span",{class:"tl-bar"});return m.style.width=u/e*90+"px",m.style.background=`var(--${ce[t.class]??"\
+other"})`,m},s=t.counterparts.some(u=>u.delays),i=t.counterparts.some(u=>u.grid!==""),r=t.args.find(u=>u.name==="grid")?.value??"",l=u=>u.why!==""?o("tr",{class:"\
+tl-none"},o("th",{scope:"row"},this.head.ranks[u.rank]),o("td",{colspan:String(3+Number(i)+Number(s))},"none: "+($i[u.why]??u.why))):o("tr",{data:{rank:String(u.
+rank),span:String(u.span)}},o("th",{scope:"row"},this.link(u,this.head.ranks[u.rank])),o("td",null,n(u.dur_ns)," "+b(u.dur_ns)),o("td",{class:"r"},H(u.longer_ns)),
+o("td",{class:"r"},H(u.later_ns)),i&&o("td",{class:u.grid!==r?"tl-differs":""},u.grid+(u.other?" · another kernel: "+u.label:"")),s&&o("td",{class:"r"},u.delays?
+H(u.delayed_ns):"")),h=o("tr",{class:"selected"},o("th",{scope:"row"},this.head.ranks[t.rank]),o("td",null,n(t.dur_ns)," "+b(t.dur_ns)),o("td",null),o("td",null),
+i&&o("td",null,r),s&&o("td",null)),d=[...t.counterparts.map(u=>[u.rank,l(u)]),[t.rank,h]].sort((u,m)=>u[0]-m[0]).map(([,u])=>u);return o("div",{class:"tl-counte\
 rparts"},o("h3",null,"The same on every rank"),o("table",null,o("thead",null,o("tr",null,o("th",{scope:"col"},"rank"),o("th",{scope:"col"},"duration"),o("th",{scope:"\
 col",class:"r"},"longer by"),o("th",{scope:"col",class:"r"},"starts later by"),i&&o("th",{scope:"col"},"grid"),s&&o("th",{scope:"col",class:"r"},"launch delay"))),
-o("tbody",null,...u)))}note(t){this.open([o("h2",null,t)])}range(t,e,n,s){let i=[{id:"name",title:"name",key:p=>p.name,text:p=>[ye(p.class),this.link(p.longest,
-p.name)],right:!1},{id:"count",title:"count",key:p=>p.count,text:p=>S(String(p.count)),right:!0},{id:"self",title:"self time",key:p=>p.self_ns,text:p=>g(p.self_ns),
-right:!0},{id:"total",title:"total",key:p=>p.total_ns,text:p=>g(p.total_ns),right:!0},{id:"wait",title:"waiting",key:p=>p.wait_ns,text:p=>p.wait_ns>0?g(p.wait_ns):
-"",right:!0},{id:"max",title:"longest",key:p=>p.max_ns,text:p=>g(p.max_ns),right:!0},{id:"spread",title:"lowest to highest rank",key:p=>p.most_ns-p.least_ns,text:p=>e>
-1&&p.most>=0?`${g(p.least_ns)} (${this.head.ranks[p.least]}) – ${g(p.most_ns)} (${this.head.ranks[p.most]})`:"",right:!0}],r=n.startsWith("-"),l=i.find(p=>p.id===
-n.replace(/^-/,""))??i[2],h=t.sums.slice().sort((p,u)=>{let c=l.key(p),m=l.key(u),d=typeof c=="string"?c.localeCompare(String(m),"en"):c-Number(m);return r?-d:d});
-this.open([o("h2",null,g(t.to_ns-t.from_ns)),o("span",{class:"tl-soft"},`from ${g(t.from_ns)}: contents of the visible rows`)],o("div",{class:"table tl-range"},
+o("tbody",null,...d)))}note(t){this.open([o("h2",null,t)])}range(t,e,n,s){let i=[{id:"name",title:"name",key:p=>p.name,text:p=>[ye(p.class),this.link(p.longest,
+p.name)],right:!1},{id:"count",title:"count",key:p=>p.count,text:p=>_(String(p.count)),right:!0},{id:"self",title:"self time",key:p=>p.self_ns,text:p=>b(p.self_ns),
+right:!0},{id:"total",title:"total",key:p=>p.total_ns,text:p=>b(p.total_ns),right:!0},{id:"wait",title:"waiting",key:p=>p.wait_ns,text:p=>p.wait_ns>0?b(p.wait_ns):
+"",right:!0},{id:"max",title:"longest",key:p=>p.max_ns,text:p=>b(p.max_ns),right:!0},{id:"spread",title:"lowest to highest rank",key:p=>p.most_ns-p.least_ns,text:p=>e>
+1&&p.most>=0?`${b(p.least_ns)} (${this.head.ranks[p.least]}) – ${b(p.most_ns)} (${this.head.ranks[p.most]})`:"",right:!0}],r=n.startsWith("-"),l=i.find(p=>p.id===
+n.replace(/^-/,""))??i[2],h=t.sums.slice().sort((p,d)=>{let u=l.key(p),m=l.key(d),c=typeof u=="string"?u.localeCompare(String(m),"en"):u-Number(m);return r?-c:c});
+this.open([o("h2",null,b(t.to_ns-t.from_ns)),o("span",{class:"tl-soft"},`from ${b(t.from_ns)}: contents of the visible rows`)],o("div",{class:"table tl-range"},
 h.length===0?o("p",{class:"tl-soft"},"Nothing begins, runs or ends here on the visible rows."):o("table",null,o("thead",null,o("tr",null,...i.map(p=>o("th",{scope:"\
 col",class:p.right?"r":"","aria-sort":p===l?r?"descending":"ascending":null},o("button",{on:{click:()=>this.events.sort(p===l&&r?p.id:"-"+p.id)}},p.title,p===l&&
-o("span",{"aria-hidden":"true"},r?" ▾":" ▴")))))),o("tbody",null,...h.map(p=>o("tr",null,...i.map(u=>{let c=u.text(p),m=o("td",{class:u.right?"r":"name",title:u.
-right?null:p.name});return Array.isArray(c)?m.append(...c):y(m,c),m}))))),t.all>h.length&&o("p",{class:"tl-soft"},`${S(String(t.all-h.length))} more names, each\
- with less self time, are left out.`)),s)}found(t,e){let n=`${S(String(t.all))} name${t.all===1?"":"s"}`;if(t.spans===0&&t.all>0)return this.note(`${n} contain${t.
-all===1?"s":""} “${e}”: the drawn spans are marked`);this.open([o("h2",null,t.all===0?`No name contains “${e}”`:`${S(String(t.spans))} spans of ${n}, ${g(
+o("span",{"aria-hidden":"true"},r?" ▾":" ▴")))))),o("tbody",null,...h.map(p=>o("tr",null,...i.map(d=>{let u=d.text(p),m=o("td",{class:d.right?"r":"name",title:d.
+right?null:p.name});return Array.isArray(u)?m.append(...u):y(m,u),m}))))),t.all>h.length&&o("p",{class:"tl-soft"},`${_(String(t.all-h.length))} more names, each\
+ with less self time, are left out.`)),s)}found(t,e){let n=`${_(String(t.all))} name${t.all===1?"":"s"}`;if(t.spans===0&&t.all>0)return this.note(`${n} contain${t.
+all===1?"s":""} “${e}”: the drawn spans are marked`);this.open([o("h2",null,t.all===0?`No name contains “${e}”`:`${_(String(t.spans))} spans of ${n}, ${b(
 t.total_ns)}`),o("span",{class:"tl-soft"},t.all===0?"on the visible rows":"n and N go to the next and the previous one")],t.names.length>0&&o("div",{class:"tabl\
 e tl-range"},o("table",null,o("thead",null,o("tr",null,o("th",{scope:"col"},"name"),o("th",{scope:"col",class:"r"},"spans"),o("th",{scope:"col",class:"r"},"tota\
-l"))),o("tbody",null,...t.names.map(s=>o("tr",null,o("td",{class:"name",title:s.name},this.link(s.first,s.name)),o("td",{class:"r"},S(String(s.count))),o("td",{
-class:"r"},g(s.total_ns))))))))}};function ys(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}function ks(a,t){let e=new Map,n=()=>{let[s,i]=[...e.values()];return{middle:(s+i)/2,apart:Math.max(Math.abs(s-i),8)}};a.addEventListener("pointerdown",s=>{s.pointerType===
+l"))),o("tbody",null,...t.names.map(s=>o("tr",null,o("td",{class:"name",title:s.name},this.link(s.first,s.name)),o("td",{class:"r"},_(String(s.count))),o("td",{
+class:"r"},b(s.total_ns))))))))}};function ys(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}function ks(a,t){let e=new Map,n=()=>{let[s,i]=[...e.values()];return{middle:(s+i)/2,apart:Math.max(Math.abs(s-i),8)}};a.addEventListener("pointerdown",s=>{s.pointerType===
 "touch"&&e.size<2&&e.set(s.pointerId,s.offsetX)}),a.addEventListener("pointermove",s=>{let i=e.get(s.pointerId);if(i===void 0)return;if(e.size===1){t.pan(s.offsetX-
 i),e.set(s.pointerId,s.offsetX);return}let r=n();e.set(s.pointerId,s.offsetX);let l=n();t.zoom(r.apart/l.apart,r.middle),t.pan(l.middle-r.middle)});for(let s of[
 "pointerup","pointercancel"])a.addEventListener(s,i=>e.delete(i.pointerId))}var Me=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:t.search.value})),t.search.addEventListener("keydown",l=>{l.key==="Enter"&&(l.preventDefault(),e.nextFound(l.shiftKey))}),t.body.addEventListener(
 "scroll",()=>{t.unpoint(),t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",l=>this.wheel(l),{passive:!1});for(let l of[
 s,i])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});for(let l of[n,s,i])ks(l,{pan:h=>l===i||e.pan(-h/t.width),zoom:(h,p)=>e.zoom(h,p)});xn(n,(l,h)=>{
-if(l.pointerType==="touch")return;if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),u=t.time(l.offsetX);t.state.range={t0:Math.round(
-Math.min(p,u)),t1:Math.round(Math.max(p,u))},t.draw("overlay")},(l,h)=>{let{range:p}=t.state;h?p!==null&&!l.shiftKey&&l.pointerType!=="touch"&&p.t1>p.t0&&t.store.
+if(l.pointerType==="touch")return;if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),d=t.time(l.offsetX);t.state.range={t0:Math.round(
+Math.min(p,d)),t1:Math.round(Math.max(p,d))},t.draw("overlay")},(l,h)=>{let{range:p}=t.state;h?p!==null&&!l.shiftKey&&l.pointerType!=="touch"&&p.t1>p.t0&&t.store.
 set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(l.offsetX,l.offsetY)},()=>t.forget()),xn(s,l=>l.pointerType==="touch"||e.pan(-l.movementX/t.width),(l,h)=>{h||
 this.clickRuler(l.offsetX,l.offsetY)}),s.addEventListener("dblclick",l=>{let h=j.stepAt(t.above(),l.offsetX,l.offsetY);h!==null&&e.steps(h.step,h.step,"push",{step:h.
 step},h.lane.steps)});let r=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(ie({t0:h-p,t1:h+p},0,t.all))};
@@ -493,29 +493,29 @@ r.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),i=j.stepAt(s,t,e),r=j.ribbonA
 r1:l.end_ns,sel:null},"push")}else if(r!==null){let l=Math.max(r.last_ns-r.first_ns,r.end_ns-r.last_ns,1e3);n.state.view=Ot({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*
 l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.
 x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),s===null)return P();if("span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(
-s,t);i===0?P():O(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",_(Math.round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){
-let{head:s,state:i,source:r,width:l,overlay:h}=this.at,p=s.rows[t.lane.row],u=(t.x1-t.x0)/l*(i.view.t1-i.view.t0),c=[[s.ranks[p.rank],p.name],["what",s.classes[t.
-class]??""]];i.by!=="stretched"&&c.push(["duration",g(Math.round(u))]),O(h.canvas,e,n,{title:r.names.get(t.name),rows:c})}hoverRuler(t,e){let{at:n}=this,{head:s,
-source:i}=n,r=n.ruler.canvas,l=n.above(),h=t<0?null:j.ribbonAt(l,t,e),p=t<0?null:j.stepAt(l,t,e),u=t<0?null:j.ghostAt(l,t,e);if(h!==null)O(r,t,e,vs(h,s.ranks[h.
-late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},i.parts(h).then(c=>{n.crossing?.of===h&&(n.crossing.links=c),n.draw("overlay")}));else if(n.crossing=
-null,u!==null)O(r,t,e,as(u));else if(p===null)P();else{let c=p.lane.steps[p.step];O(r,t,e,{title:`step ${p.step}, ${c.kind}`,rows:[["name",c.name],[p.lane.name||
-"all ranks",g(c.end_ns-c.start_ns)]]})}n.draw("overlay")}};function xn(a,t,e,n=()=>{}){let s=NaN,i=!1;a.addEventListener("pointerdown",r=>{if(!(r.button>1)){if(!r.
+s,t);i===0?P():O(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",T(Math.round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){
+let{head:s,state:i,source:r,width:l,overlay:h}=this.at,p=s.rows[t.lane.row],d=(t.x1-t.x0)/l*(i.view.t1-i.view.t0),u=[[s.ranks[p.rank],p.name],["what",s.classes[t.
+class]??""]];i.by!=="stretched"&&u.push(["duration",b(Math.round(d))]),O(h.canvas,e,n,{title:r.names.get(t.name),rows:u})}hoverRuler(t,e){let{at:n}=this,{head:s,
+source:i}=n,r=n.ruler.canvas,l=n.above(),h=t<0?null:j.ribbonAt(l,t,e),p=t<0?null:j.stepAt(l,t,e),d=t<0?null:j.ghostAt(l,t,e);if(h!==null)O(r,t,e,vs(h,s.ranks[h.
+late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},i.parts(h).then(u=>{n.crossing?.of===h&&(n.crossing.links=u),n.draw("overlay")}));else if(n.crossing=
+null,d!==null)O(r,t,e,as(d));else if(p===null)P();else{let u=p.lane.steps[p.step];O(r,t,e,{title:`step ${p.step}, ${u.kind}`,rows:[["name",u.name],[p.lane.name||
+"all ranks",b(u.end_ns-u.start_ns)]]})}n.draw("overlay")}};function xn(a,t,e,n=()=>{}){let s=NaN,i=!1;a.addEventListener("pointerdown",r=>{if(!(r.button>1)){if(!r.
 isPrimary){i=!0;return}s=r.offsetX,i=!1,a.setPointerCapture(r.pointerId)}}),a.addEventListener("pointermove",r=>{Number.isNaN(s)||!r.isPrimary||(i||=Math.abs(r.
 offsetX-s)>4,i&&t(r,s))}),a.addEventListener("pointerup",r=>{r.isPrimary&&(Number.isNaN(s)||e(r,i),s=NaN)}),a.addEventListener("pointercancel",()=>{i&&!Number.isNaN(
-s)&&n(),s=NaN})}var $i=3;function Ms(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
-let l=i();return l%2===0?l/2:-(l+1)/2};for(let l=e.getUint32(0,!0);l>0;l--){s+=4;let h=i(),p=t[s++]===1,u=new Float64Array(h),c=new Float64Array(h),m=new Int32Array(
-h),d=new Uint32Array(h);for(let w=0;w<h;w++)u[w]=r();for(let w=0,b=0;w<h;w++)u[w]+=b,b=c[w]=u[w]+i();for(let w=0,b=0;w<h;w++)b=m[w]=b+r();for(let w=0;w<h;w++)d[w]=
-i();let f=t.slice(s,s+h),v=t.slice(s+h,s+2*h);s+=2*h;let x=null;if(p){x=new Float64Array(h);for(let w=0;w<h;w++)x[w]=i()}n.push({start:u,end:c,span:m,name:d,class:f,
-flags:v,wait:x})}return n}function Ss({start:a},t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function _s(a,t,e){let n=Ss(a,t),s=-1;for(n>
+s)&&n(),s=NaN})}var Ni=3;function Ms(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
+let l=i();return l%2===0?l/2:-(l+1)/2};for(let l=e.getUint32(0,!0);l>0;l--){s+=4;let h=i(),p=t[s++]===1,d=new Float64Array(h),u=new Float64Array(h),m=new Int32Array(
+h),c=new Uint32Array(h);for(let w=0;w<h;w++)d[w]=r();for(let w=0,v=0;w<h;w++)d[w]+=v,v=u[w]=d[w]+i();for(let w=0,v=0;w<h;w++)v=m[w]=v+r();for(let w=0;w<h;w++)c[w]=
+i();let f=t.slice(s,s+h),g=t.slice(s+h,s+2*h);s+=2*h;let x=null;if(p){x=new Float64Array(h);for(let w=0;w<h;w++)x[w]=i()}n.push({start:d,end:u,span:m,name:c,class:f,
+flags:g,wait:x})}return n}function Ss({start:a},t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function _s(a,t,e){let n=Ss(a,t),s=-1;for(n>
 0&&a.end[n-1]>t&&n--;n<a.start.length&&a.start[n]<e;n++)(s<0||a.end[n]-a.start[n]>a.end[s]-a.start[s])&&(s=n);return s}function Ts(a,t,e,n){let s=2**n,i=e*512*s,
-r=i+512*s,l=yt(n),h={class:new Uint8Array(512),covered:new Uint8Array(512),waited:new Uint8Array(512)},p=new Float64Array(512),u=new Float64Array(512),c=new Float64Array(
-512).fill(-1),m=[],d=(b,k,T)=>{for(let E=Math.max(Math.floor((k-i)/s),0),$=i+E*s;E<512&&$<T;E++,$+=s)b[E]+=Math.min(T,$+s)-Math.max(k,$)},f=Ss(a,i),v=0;for(f>0&&
-a.end[f-1]>i&&f--;f<a.start.length&&a.start[f]<r;f++,v++){let b=a.start[f],k=a.end[f],T=k-b,E=Math.max(Math.floor((b-i)/s),0),$=Math.min(Math.max(Math.ceil((k-i)/
-s)-1,E),511);for(let B=E;B<=$;B++)T<=c[B]||(c[B]=T,h.class[B]=a.class[f]);d(p,b,k),a.wait!==null&&a.wait[f]>0&&d(u,b,b+a.wait[f]),T>=$i*s&&m.push(f)}for(let b=0;b<
-512;b++)h.covered[b]=Math.ceil(Math.min(p[b],s)*255/s),h.waited[b]=Math.ceil(Math.min(u[b],s)*255/s);let x=b=>Uint32Array.from(m,b),w=b=>Math.max(a.start[b],i);
-return{lane:t,index:e,bytes:0,whole:v===m.length,strip:v===0?null:h,pieces:m.length,start:x(b=>Math.floor((w(b)-i)/l)),width:x(b=>Math.floor((Math.min(a.end[b],
-r)-w(b))/l)),span:x(b=>a.span[b]),name:x(b=>a.name[b]),class:Uint8Array.from(m,b=>a.class[b]),flags:Uint8Array.from(m,b=>a.flags[b]|(a.start[b]<i?1:0)|(a.end[b]>
-r?2:0))}}function Ni(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
+r=i+512*s,l=yt(n),h={class:new Uint8Array(512),covered:new Uint8Array(512),waited:new Uint8Array(512)},p=new Float64Array(512),d=new Float64Array(512),u=new Float64Array(
+512).fill(-1),m=[],c=(v,k,S)=>{for(let R=Math.max(Math.floor((k-i)/s),0),$=i+R*s;R<512&&$<S;R++,$+=s)v[R]+=Math.min(S,$+s)-Math.max(k,$)},f=Ss(a,i),g=0;for(f>0&&
+a.end[f-1]>i&&f--;f<a.start.length&&a.start[f]<r;f++,g++){let v=a.start[f],k=a.end[f],S=k-v,R=Math.max(Math.floor((v-i)/s),0),$=Math.min(Math.max(Math.ceil((k-i)/
+s)-1,R),511);for(let B=R;B<=$;B++)S<=u[B]||(u[B]=S,h.class[B]=a.class[f]);c(p,v,k),a.wait!==null&&a.wait[f]>0&&c(d,v,v+a.wait[f]),S>=Ni*s&&m.push(f)}for(let v=0;v<
+512;v++)h.covered[v]=Math.ceil(Math.min(p[v],s)*255/s),h.waited[v]=Math.ceil(Math.min(d[v],s)*255/s);let x=v=>Uint32Array.from(m,v),w=v=>Math.max(a.start[v],i);
+return{lane:t,index:e,bytes:0,whole:g===m.length,strip:g===0?null:h,pieces:m.length,start:x(v=>Math.floor((w(v)-i)/l)),width:x(v=>Math.floor((Math.min(a.end[v],
+r)-w(v))/l)),span:x(v=>a.span[v]),name:x(v=>a.name[v]),class:Uint8Array.from(m,v=>a.class[v]),flags:Uint8Array.from(m,v=>a.flags[v]|(a.start[v]<i?1:0)|(a.end[v]>
+r?2:0))}}function Oi(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
 s+=l-r+1;let h=n[n.length-1];h!==void 0&&h.last===i.lane-1&&h.from===r&&h.to===l?h.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:l})}return n.map(i=>`${i.
 first}-${i.last}@${i.from}_${i.to}`).join(";")}var Rs=4e3,Se=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;lanes=null;asks=!0;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.
@@ -523,59 +523,59 @@ levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(a.key(s,i))}add(
 i);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}from(t){this.lanes=t,this.
 arrived()}make(t,e){let n=this.of(e,!1),s=this.at(e,!1),i=!1;for(let r of t)for(let l=r.from;l<=r.to;l++)n(r.lane,l)===void 0&&(s.set(a.key(r.lane,l),Ts(this.lanes[r.
 lane],r.lane,l,e)),i=!0);i&&this.forget(),i&&this.arrived()}load(t,e,n){if(this.lanes!==null)return this.make(t,e);if(this.loading||!this.asks)return;let s=this.
-of(e,n),i=this.levelsThere.length>0,r=Ni(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||h<Math.min(e,
+of(e,n),i=this.levelsThere.length>0,r=Oi(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||h<Math.min(e,
 this.levelsThere[0]))return;[e,r]=[h,"all"]}let l=`${e} ${n} ${r}`;r===""||this.failed.has(l)||(this.loading=!0,this.requests++,this.ask(e,n,r).then(h=>{this.add(
 e,n,h),i||this.forget()},h=>{throw this.failed.add(l),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.levels.values())t+=e.
 size;for(let[e,n]of this.levels){if(t<=Rs)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
 keys()){if(t<=Rs)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},_e=class{constructor(t,e,n){this.size=t;this.ask=
 e;this.arrived=n}size;ask;arrived;blocks=new Map;async whole(t){let e=Math.floor(t/this.size);return(this.blocks.get(e)??await this.ask(e))[t-e*this.size]??""}get(t){
 let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-
-e*this.size]??""}};var Hi=256,Ls=128;function Oi(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...i})=>{let r=i.span>=0,l=r&&e.launched&&s;return{...i,
+e*this.size]??""}};var zi=256,Ls=128;function Ii(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...i})=>{let r=i.span>=0,l=r&&e.launched&&s;return{...i,
 longer_ns:r?i.dur_ns-a.dur_ns:0,later_ns:r?i.start_ns-a.start_ns:0,delays:l,delayed_ns:l?n-e.delay_ns:0}})}var Te=class{constructor(t,e,n,s){this.head=t;this.lanes=
 e;this.names=n;this.ask=s;this.places=t.ranks.map(()=>new Map);for(let i of t.rows)for(let r=i.lane;r<i.lane+i.lanes;r++)e[r]?.span.forEach((l,h)=>this.places[i.
 rank].set(l,[r,h]))}head;lanes;names;ask;places;rankOf(t){return this.head.rows.find(e=>t>=e.lane&&t<e.lane+e.lanes)?.rank??0}async at(t,e){let n=this.lanes[t],
 s=n.start[e],i=n.end[e];return{rank:this.rankOf(t),span:n.span[e],lane:t,label:await this.names.whole(n.name[e]),start_ns:s,dur_ns:i-s,stretched_ns:[s,i]}}async link(t,e){
 if(typeof e!="number")return e;let n=this.places[t].get(e);return n===void 0?{rank:t,span:-1,lane:-1,label:"",start_ns:0,dur_ns:0,stretched_ns:[0,0]}:this.at(...n)}links(t,e=[]){
-return Promise.all(e.map(n=>this.link(t,n)))}async span(t,e){let n=await this.ask("timeline/details",{rank:t,block:Math.floor(e/Hi)}).then(r=>r[e],()=>{}),s=n?.
+return Promise.all(e.map(n=>this.link(t,n)))}async span(t,e){let n=await this.ask("timeline/details",{rank:t,block:Math.floor(e/zi)}).then(r=>r[e],()=>{}),s=n?.
 self??await this.link(t,e);if(n===void 0)return this.little(s);let i={...s,name:n.name,category:n.category,class:n.class,step:n.step,step_name:n.step_name??"",layer:n.
 layer??"",args:n.args??[],wait_ns:n.wait_ns??0,last:n.last,launch:n.launch===void 0?null:await this.link(t,n.launch),delay_ns:n.delay_ns??0,launched:await this.
 links(t,n.launched),launches:n.launches??0,around:await this.links(t,n.around),counterparts:n.counterparts??[]};if(n.group!==void 0){let r=(await this.ask("time\
-line/groups",{block:Math.floor(n.group/Ls)}))[n.group%Ls];i.counterparts=Oi(i,await Promise.all(r.map(async([l,h,p,u,c,m],d)=>({...await this.link(d,l),rank:d,why:h,
-other:p,grid:u,delay_ns:c,launched:m}))))}return i}little(t){let e=this.places[t.rank].get(t.span);if(e===void 0)throw new Error("no such span");let n=this.lanes[e[0]];
+line/groups",{block:Math.floor(n.group/Ls)}))[n.group%Ls];i.counterparts=Ii(i,await Promise.all(r.map(async([l,h,p,d,u,m],c)=>({...await this.link(c,l),rank:c,why:h,
+other:p,grid:d,delay_ns:u,launched:m}))))}return i}little(t){let e=this.places[t.rank].get(t.span);if(e===void 0)throw new Error("no such span");let n=this.lanes[e[0]];
 return{...t,name:t.label,category:"",class:n.class[e[1]],step:this.head.steps.findIndex(s=>t.start_ns>=s.start_ns&&t.start_ns<s.end_ns),step_name:"",layer:"",args:[
 {name:"details",value:"not in this page: open the capture with stepscope view"}],wait_ns:n.wait?.[e[1]]??0,last:-1,launch:null,delay_ns:0,launched:[],launches:0,
 around:[],counterparts:[]}}async hit(t,e,n){let s=_s(this.lanes[t],e,n);return s<0?null:this.at(t,s)}async beside(t,e){let n=this.places[t.rank].get(t.span),s=(n?.[1]??
-0)+(e?-1:1);return n===void 0||s<0||s>=this.lanes[n[0]].span.length?null:this.at(n[0],s)}async next(t,e,n,s){let i=null,r=0,l=0,h=0;for(let p of e.map(u=>this.head.
-rows[u]))for(let u=p.lane;u<p.lane+p.lanes;u++){let c=this.lanes[u];c.name.forEach((m,d)=>{if(!t.has(m))return;l++,h+=c.end[d]-c.start[d];let f=c.start[d];(s?f<
-n:f>n)&&(i===null||(s?f>r:f<r))&&(i=[u,d],r=f)})}return{next:i===null?null:await this.at(...i),spans:l,total_ns:h}}};var Es=()=>new I("An exported page does not have this: open the capture with stepscope view.",404);function zi({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
+0)+(e?-1:1);return n===void 0||s<0||s>=this.lanes[n[0]].span.length?null:this.at(n[0],s)}async next(t,e,n,s){let i=null,r=0,l=0,h=0;for(let p of e.map(d=>this.head.
+rows[d]))for(let d=p.lane;d<p.lane+p.lanes;d++){let u=this.lanes[d];u.name.forEach((m,c)=>{if(!t.has(m))return;l++,h+=u.end[c]-u.start[c];let f=u.start[c];(s?f<
+n:f>n)&&(i===null||(s?f>r:f<r))&&(i=[d,c],r=f)})}return{next:i===null?null:await this.at(...i),spans:l,total_ns:h}}};var Es=()=>new I("An exported page does not have this: open the capture with stepscope view.",404);function Fi({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
 Math.abs(s-e)<Math.abs(a[n]-e)&&(n=i)}),t[n]}var Re=class a{constructor(t,e,n){this.head=t;this.c=e;this.exported=t.levels.length>0||t.columns,this.tiles=new Se(
 t.epoch,t.levels,(s,i,r)=>Xt("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.exported?null:r}),n),this.names=new _e(t.block,s=>M("timeline/name\
 s",{c:e,block:s}),n),this.told=this.exported?pt(this.columns()):null,this.told}head;c;tiles;names;exported;told;async columns(){this.tiles.asks=!this.head.columns;
 let t=this.head.columns?Ms(await Xt("timeline/columns",{c:this.c})):[];return this.head.columns&&this.tiles.from(t),new Te(this.head,t,this.names,(e,n)=>M(e,{c:this.
 c,...n}))}static alignment({by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return Xt("timeline/heat",{c:this.c,measure:t})}async align(t){
-return this.exported&&t.by==="collective"?zi(await M("timeline/collectives",{c:this.c}),t.at):M("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){return this.
+return this.exported&&t.by==="collective"?Fi(await M("timeline/collectives",{c:this.c}),t.at):M("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){return this.
 told===null?M("timeline/span",{c:this.c,rank:t,span:e}):(await this.told).span(t,e).catch(()=>{throw Es()})}range(t,e){if(this.exported){let n=this.head.steps.findIndex(
 s=>s.start_ns===t.range?.t0&&s.end_ns===t.range.t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new I(this.sums(),404)):M("\
 timeline/range",{c:this.c,from:this.head.steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(Es()):M("timeline/range",{c:this.
 c,from:t.range.t0,to:t.range.t1,rows:e,...a.alignment(t)})}pinned(){return ut(this.head,new Set,[]).groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}sums(){return`\
 An exported page sums up steps${this.head.summed<this.head.steps.length?`, up to step ${this.head.summed-1},`:""} by the wall clock, over its initial rows: clic\
 k on one above the rows.`}async search(t,e,n,s){if(!this.exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});let i=[],r=t.
-toLowerCase();for(let h=0;h*this.head.block<this.head.names;h++)(await M("timeline/names",{c:this.c,block:h})).forEach((p,u)=>p.toLowerCase().includes(r)&&i.push(
-h*this.head.block+u));let l=await(await this.told).next(new Set(i),this.head.columns?e.split(",").map(Number):[],n,s);return{names:[],all:i.length,ids:i,...l}}async ribbons(t,e){
+toLowerCase();for(let h=0;h*this.head.block<this.head.names;h++)(await M("timeline/names",{c:this.c,block:h})).forEach((p,d)=>p.toLowerCase().includes(r)&&i.push(
+h*this.head.block+d));let l=await(await this.told).next(new Set(i),this.head.columns?e.split(",").map(Number):[],n,s);return{names:[],all:i.length,ids:i,...l}}async ribbons(t,e){
 return this.exported?(await M("timeline/ribbons",{c:this.c})).ribbons.filter(n=>n.first_ns<e&&n.end_ns>t):(await M("timeline/ribbons",{c:this.c,from:t,to:e,most:300})).
 ribbons}parts(t){return this.exported?Promise.resolve([]):M("timeline/parts",{c:this.c,domain:t.domain,index:t.index})}moved(t,e,n,s){return M("timeline/moved",
 {c:this.c,from:e,to:n,n:s,ranks:t.join(",")})}hit(t,e,n,s){return this.told!==null?this.head.columns?this.told.then(i=>i.hit(t,e,n)):Promise.resolve(null):(e=Math.
 floor(e),M("timeline/hit",{c:this.c,lane:t,from:e,to:Math.max(Math.ceil(n),e+1),axis:s?"stretched":null}))}beside(t,e){return this.told!==null?this.head.columns?
-this.told.then(n=>n.beside(t,e)):Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function yn(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,u=n.heat!=="off",c=n.by==="step"?`at step ${n.step}`:n.by===
+this.told.then(n=>n.beside(t,e)):Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function yn(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,d=n.heat!=="off",u=n.by==="step"?`at step ${n.step}`:n.by===
 "collective"?"at the one nearest to the middle":"between collectives";y(a,l,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(m=>o(
 "button",{class:"choice",title:m.help,"aria-pressed":String(m.by===n.by),data:{align:m.by},on:{click:()=>r.choose(m.by)}},m.title))),n.by!=="wall"&&o("span",{class:"\
-tl-soft"},c),n.only.length>0&&o("span",{class:"tl-only"},"only "+n.only.map(m=>s.ranks[m]).join(" and "),o("button",{class:"quiet",title:"All ranks (key: r)","a\
+tl-soft"},u),n.only.length>0&&o("span",{class:"tl-only"},"only "+n.only.map(m=>s.ranks[m]).join(" and "),o("button",{class:"quiet",title:"All ranks (key: r)","a\
 ria-label":"All ranks",on:{click:()=>i.set({only:null})}},"✕")),n.by==="wall"&&s.steps.length>1&&h.picker(s.ranks,n.rank,t.context.capture?.fixes??[],m=>i.set(
 {set:m},"push")),n.by==="wall"&&h.outcome()!==""&&o("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.outcome()),o("span",{class:"space"}),s.steps.length>
-1&&o("button",{class:"button","aria-pressed":String(u),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:u?"off":s.measure})}},"map"),o("button",{class:"\
+1&&o("button",{class:"button","aria-pressed":String(d),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:d?"off":s.measure})}},"map"),o("button",{class:"\
 button",title:"The whole capture (key: 0)",on:{click:()=>r.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.
 zoom(2,t.width/2)}},"−"),o("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),p===l?l.focus():
-p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var Ii=200,Fi=2,Bi=[-1,-1],kn=class{constructor(t,e){this.context=t;this.head=e;this.all=re(e),this.state=ae(this.store.params,e),this.source=new Re(e,this.store.
+p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var Bi=200,Di=2,ji=[-1,-1],kn=class{constructor(t,e){this.context=t;this.head=e;this.all=re(e),this.state=ae(this.store.params,e),this.source=new Re(e,this.store.
 params.c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Bt(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,
 s),this.minimap=new ue(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new he(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({
 heat:r}),pick:(r,l)=>this.moves.compare(r,l),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new ve(this.store.params.c,t.session.
@@ -617,9 +617,9 @@ this.palette=gn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gut
 t?this.el.clientWidth+"px":"",this.el.style.zoom=t?String(Math.min(720/this.el.clientWidth,1)):"",t&&(cancelAnimationFrame(this.frame),this.paint())}colours(){let t=new Set(
 this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));y(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},ye(e),this.
 head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.
-body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=me(this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[u,c]=fe(p,n);if((c-
-u)*40<this.width)for(let m=u;m<c;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=Fi*(n.t1-n.t0)/this.width,
-h=this.state.by==="wall"?rs(oe(this.ghosts.all,n),r,l,Ii):[];return{view:n,width:this.width,height:e,top:t,lanes:le(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.
+body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=me(this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[d,u]=fe(p,n);if((u-
+d)*40<this.width)for(let m=d;m<u;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=Di*(n.t1-n.t0)/this.width,
+h=this.state.by==="wall"?rs(oe(this.ghosts.all,n),r,l,Bi):[];return{view:n,width:this.width,height:e,top:t,lanes:le(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.
 alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===
 1?this.ghosts.words():""}above(){let{lanes:t}=me(this.head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.
 state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),
@@ -635,7 +635,7 @@ for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canv
 all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=kt+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);
 let r=this.above(),l=j.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=ws(t.view);this.length.textContent!==h&&(this.
 length.textContent=h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.offsets(t),this.rest(t),this.heat.view(...r.
-wall&&r.lanes.length>0?this.stepsShown():Bi),this.marks()}stepsShown(){let[t,e]=fe(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.
+wall&&r.lanes.length>0?this.stepsShown():ji),this.marks()}stepsShown(){let[t,e]=fe(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.
 selected,e=this.scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===
 null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,collective:this.
 crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by===
@@ -643,33 +643,33 @@ crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t
 l,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);hs(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){
 let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);
 i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(
-()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((u,c)=>[u,p[c]]))}):this.source.ribbons(r,l).
+()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((d,u)=>[d,p[u]]))}):this.source.ribbons(r,l).
 then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.
 keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),P()}},Mn=class{el=o("div",null);view=null;closed=!1;constructor(t){M("timeline/hea\
 d",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new kn(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){
 this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},As={id:"timeline",title:"Timeline",needs:"capture",open:a=>new Mn(
-a)};function Di(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
-(h,p)=>{let u=l(h),c=l(p);return Number.isNaN(u)||Number.isNaN(c)?Number(Number.isNaN(u))-Number(Number.isNaN(c)):r*(+(u>c)-+(u<c))})}return i.sort((l,h)=>r*s.text(
-l).localeCompare(s.text(h),"en"))}function ji(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
+a)};function Ui(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
+(h,p)=>{let d=l(h),u=l(p);return Number.isNaN(d)||Number.isNaN(u)?Number(Number.isNaN(d))-Number(Number.isNaN(u)):r*(+(d>u)-+(d<u))})}return i.sort((l,h)=>r*s.text(
+l).localeCompare(s.text(h),"en"))}function Wi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
 every(r=>i.includes(r))})}function Sn(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
 test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function Ps(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Ui=100,
+`}function Ps(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Gi=100,
 _t=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
-"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Di(ji(this.rows,this.key,t),this.columns,
+"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Ui(Wi(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
-Ui),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,u=t.startsWith("-"),c=p?u?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
-class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?u?"descending":"ascending":null,title:h.help},o("button",{on:{click:()=>this.store.set({sort:c===this.usual?null:
-c})}},h.title,p&&o("span",{"aria-hidden":"true"},u?" ▾":" ▴")))})),l=i.map(h=>{let p=o("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
-map(u=>o("td",{class:(u.num?"r ":"")+(u.class??"")},u.cell?u.cell(h):u.text(h))));return this.onpick&&p.addEventListener("click",u=>u.target.closest("a, button")===
+Gi),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),u=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
+class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?d?"descending":"ascending":null,title:h.help},o("button",{on:{click:()=>this.store.set({sort:u===this.usual?null:
+u})}},h.title,p&&o("span",{"aria-hidden":"true"},d?" ▾":" ▴")))})),l=i.map(h=>{let p=o("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
+map(d=>o("td",{class:(d.num?"r ":"")+(d.class??"")},d.cell?d.cell(h):d.text(h))));return this.onpick&&p.addEventListener("click",d=>d.target.closest("a, button")===
 null&&this.onpick(h)),p});y(this.el,o("table",null,o("thead",null,r),o("tbody",null,...l))),s.length===0&&this.el.append(o("p",{class:"none"},this.rows.length===
 0?"There are no rows.":"No row matches.")),s.length>i.length&&this.el.append(o("button",{class:"more button",on:{click:()=>this.store.set({all:"1"})}},`Show all\
  ${s.length}`))}};function J(a,t){return a.total[t]/Math.max(a.steps,1)}function Le(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Cs(a){let t=a.parent.length,e=a.other.
 length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=a.parent[i];n.last[r]===
 0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(J(a,i),e?Le(a,i):0,s[i]),i>0&&(s[a.
 parent[i]]+=n.weight[i]);return n}function $s(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
-s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let u=t.weight[p]/i;u>=n&&r.push({node:p,depth:l.depth+1,x:h,
-w:u}),h+=u}}return s}function qs(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function Ee(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Ns(a,t){let e=J(a,t),n=Le(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var Q=19,Wi=60;function Gi([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
+s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let d=t.weight[p]/i;d>=n&&r.push({node:p,depth:l.depth+1,x:h,
+w:d}),h+=d}}return s}function qs(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
+function Ee(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Ns(a,t){let e=J(a,t),n=Le(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var Q=19,Vi=60;function Ki([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
 000000":"#ffffff"}var Ae=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
@@ -678,27 +678,27 @@ o("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];f
 draw()));set(t,e){this.flame=t,this.tree=Cs(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
 this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/Q);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-$s(t,e,this.focus,.7/n).filter(p=>p.depth<Wi);let i=(this.drawn.reduce((p,u)=>Math.max(p,u.depth),0)+1)*Q;for(let p of[this.ground,this.over])p.style.height=i+"\
+$s(t,e,this.focus,.7/n).filter(p=>p.depth<Vi);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*Q;for(let p of[this.ground,this.over])p.style.height=i+"\
 px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
-serif",r.textBaseline="middle";let l=nt(),h=new Map;for(let p of this.drawn){let u=this.colorOf(t,p.node),c=h.get(u);if(!c){let x=u.startsWith("=")?this.difference(
-l,Number(u.slice(1))):q(l(u));h.set(u,c=[`rgb(${x.join()})`,Gi(x)])}let m=p.x*n,d=p.w*n,f=p.depth*Q;r.fillStyle=c[0],r.fillRect(m,f,Math.max(d-(d>4?1:0),.5),Q-1);
-let v=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||v)&&(r.fillStyle=l("mark"),r.fillRect(m,f+Q-4,Math.max(d-1,1),3)),!(d<40)&&(r.fillStyle=c[1],
-r.fillText(Ki(r,v,d-8),m+4,f+Q/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Ns(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
-name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Vi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?F([q(t("cold")),q(t("warm")),q(t("high"))],
+serif",r.textBaseline="middle";let l=nt(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),u=h.get(d);if(!u){let x=d.startsWith("=")?this.difference(
+l,Number(d.slice(1))):q(l(d));h.set(d,u=[`rgb(${x.join()})`,Ki(x)])}let m=p.x*n,c=p.w*n,f=p.depth*Q;r.fillStyle=u[0],r.fillRect(m,f,Math.max(c-(c>4?1:0),.5),Q-1);
+let g=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||g)&&(r.fillStyle=l("mark"),r.fillRect(m,f+Q-4,Math.max(c-1,1),3)),!(c<40)&&(r.fillStyle=u[1],
+r.fillText(Yi(r,g,c-8),m+4,f+Q/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Ns(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
+name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Xi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?F([q(t("cold")),q(t("warm")),q(t("high"))],
 e):F([q(t("cold")),q(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();O(this.ground,e??s.x*this.ground.
 clientWidth+10,n??(s.depth+.5)*Q,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
- step",g(J(t,e))],["of all",_(J(t,e)/Math.max(J(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.other.length>
-0){let s=Le(t,e);n.push(["in the other capture",g(s)],["difference",H(J(t,e)-s)+(s>0?`, ${J(t,e)>=s?"+":""}${_(J(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
+ step",b(J(t,e))],["of all",T(J(t,e)/Math.max(J(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.other.length>
+0){let s=Le(t,e);n.push(["in the other capture",b(s)],["difference",H(J(t,e)-s)+(s>0?`, ${J(t,e)>=s?"+":""}${T(J(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
 getContext("2d"),e=window.devicePixelRatio||1,n=this.drawn[this.at];if(!t||(t.setTransform(e,0,0,e,0,0),t.clearRect(0,0,this.over.width,this.over.height),!n))return;
 t.strokeStyle=nt()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRect(n.x*s+1,n.depth*Q+1,Math.max(n.w*s-3,1),Q-3)}key(t){let e=this.flame;if(!e||
-this.drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((u,c)=>{let m=u.x+u.w/2,d=r===
-0?Math.max(u.x-l,l-(u.x+u.w),0):r*(m-l);u.depth===i&&u!==n&&d>=0&&d<p&&(h=c,p=d)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{
+this.drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((d,u)=>{let m=d.x+d.w/2,c=r===
+0?Math.max(d.x-l,l-(d.x+d.w),0):r*(m-l);d.depth===i&&d!==n&&c>=0&&c<p&&(h=u,p=c)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{
 let i=n?n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="ArrowRight"?1:0);return r>=0&&this.point(r),!0}case"Enter":return n?(this.
-onpick(n.node),!0):!1;case"Escape":{let i=Ee(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Vi(a,t){let e=0;for(;a.parent[t]>=
-0;t=a.parent[t])e++;return e}function Ki(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
+onpick(n.node),!0):!1;case"Escape":{let i=Ee(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Xi(a,t){let e=0;for(;a.parent[t]>=
+0;t=a.parent[t])e++;return e}function Yi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
 width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var Pe={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},Xi=["c","by","rank","kind","vs"],_n=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new _t(e,
+frame:{title:"Python",one:"Python function"}},Ji=["c","by","rank","kind","vs"],_n=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new _t(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","next grouping",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, clear the selection",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),
@@ -708,94 +708,94 @@ head(),this.ask()}context;el=o("div",{class:"kernels"});graph=new Ae(t=>this.con
 let t=this.context.capture?.groups??["kernel","class","op"];return Object.keys(Pe).filter(e=>t.includes(e))}by(){let{by:t}=this.context.store.params,e=this.offered();
 return t!==void 0&&e.includes(t)?t:e[0]}choose(t){this.context.store.set({node:null,sel:null,all:null,...t})}head(){let{session:t,capture:e,store:n}=this.context,
 s=n.params,i=this.by(),r=o("select",{"aria-label":"Steps of kind",on:{change:()=>this.choose({kind:r.value})}},o("option",{value:""},"all steps"),...(e?.kinds??
-[]).map(c=>o("option",{value:c},c)));r.value=s.kind??"";let l=o("select",{"aria-label":"Rank",on:{change:()=>this.choose({rank:l.value})}},o("option",{value:""},
-"all ranks"),...(e?.ranks??[]).map((c,m)=>o("option",{value:String(m)},c)));l.value=s.rank??"";let h="a run",p=Kt(t).filter(c=>c.id!==(s.c??t.captures[0]?.id)),
-u=o("select",{"aria-label":"Compared with",on:{change:()=>u.value===h?n.go(L(s,{tab:"runs"})):this.choose({vs:u.value})}},o("option",{value:""},s.vs===void 0?"c\
-ompare with …":"no comparison"),...p.map(c=>o("option",{value:c.id},"against "+c.title)));s.vs!==void 0&&!p.some(c=>c.id===s.vs)&&u.append(o("option",{value:s.
-vs},"against "+s.vs)),t.runs&&u.append(o("option",{value:h},"a run from the list …")),u.value=s.vs??"",document.activeElement!==this.search&&(this.search.value=
-s.q??""),y(this.tools,o("span",{role:"group","aria-label":"By"},...this.offered().map(c=>o("button",{class:"choice","aria-pressed":String(c===i),title:"by "+Pe[c].
-one,on:{click:()=>this.choose({by:c===this.offered()[0]?null:c})}},Pe[c].title))),(e?.kinds.length??0)>1&&r,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??!0)&&
-l,u.options.length>1&&u,o("span",{class:"space"}),this.found,this.search,o("button",{class:"button",title:"Save the rows as shown (key: c)",on:{click:()=>this.csv()}},
+[]).map(u=>o("option",{value:u},u)));r.value=s.kind??"";let l=o("select",{"aria-label":"Rank",on:{change:()=>this.choose({rank:l.value})}},o("option",{value:""},
+"all ranks"),...(e?.ranks??[]).map((u,m)=>o("option",{value:String(m)},u)));l.value=s.rank??"";let h="a run",p=Kt(t).filter(u=>u.id!==(s.c??t.captures[0]?.id)),
+d=o("select",{"aria-label":"Compared with",on:{change:()=>d.value===h?n.go(E(s,{tab:"runs"})):this.choose({vs:d.value})}},o("option",{value:""},s.vs===void 0?"c\
+ompare with …":"no comparison"),...p.map(u=>o("option",{value:u.id},"against "+u.title)));s.vs!==void 0&&!p.some(u=>u.id===s.vs)&&d.append(o("option",{value:s.
+vs},"against "+s.vs)),t.runs&&d.append(o("option",{value:h},"a run from the list …")),d.value=s.vs??"",document.activeElement!==this.search&&(this.search.value=
+s.q??""),y(this.tools,o("span",{role:"group","aria-label":"By"},...this.offered().map(u=>o("button",{class:"choice","aria-pressed":String(u===i),title:"by "+Pe[u].
+one,on:{click:()=>this.choose({by:u===this.offered()[0]?null:u})}},Pe[u].title))),(e?.kinds.length??0)>1&&r,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??!0)&&
+l,d.options.length>1&&d,o("span",{class:"space"}),this.found,this.search,o("button",{class:"button",title:"Save the rows as shown (key: c)",on:{click:()=>this.csv()}},
 "CSV"))}ask(){this.asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking,e=this.context.store.params,n={c:e.c,by:this.by(),rank:e.rank,kind:e.
 kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([i,r])=>{this.rows=i,this.flame=r,this.show()}).catch(i=>{
-if(!t.aborted)throw i})}columns(t){let e=d=>d/Math.max(t.steps,1),n=d=>d/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.other_steps>
-0,h=this.context.store,p=t.rows.reduce((d,f)=>Math.max(d,e(f.total_ns),n(f.other_total_ns)),1e-9),u=d=>d>0&&d<.01?"< 0.01":Number.isInteger(d)?S(String(d)):et(d),
-c={id:"name",title:Pe[s].title,class:"name",text:d=>d.full||d.name,cell:d=>o("span",{class:"named"},d.class!==""&&Yi(d.class),o("code",{title:d.full||d.name},d.
-name),i&&o("a",{class:"find",href:C(L(h.params,{tab:"timeline",q:d.full||d.name})),title:"Find it in the timeline"},"find"))},m=(d,f)=>d>0?f:"";if(l){let d=f=>f.
-other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[c,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:f=>e(f.total_ns),text:f=>m(
-f.total_ns,g(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,g(n(f.other_total_ns)))},
-{id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>H(e(f.total_ns)-n(f.other_total_ns)),cell:f=>Qi(e(f.total_ns)-
-n(f.other_total_ns),p)},{id:"change",title:"change",num:d,text:f=>f.other_total_ns===0?"new":f.total_ns===0?"gone":(d(f)>0?"+":"")+_(d(f))},{id:"count",title:"k\
-ernels",help:"per step and rank",num:f=>f.count/Math.max(t.steps,1),text:f=>u(f.count/Math.max(t.steps,1))},{id:"count2",title:"other",num:f=>f.other_count/Math.
-max(t.other_steps,1),text:f=>u(f.other_count/Math.max(t.other_steps,1))},...t.wait_ns+t.other_wait_ns>0?[{id:"wait",title:"waits",help:Hs,num:f=>e(f.wait_ns),text:f=>m(
-f.wait_ns,g(e(f.wait_ns)))},{id:"wait2",title:"other",num:f=>n(f.other_wait_ns),text:f=>m(f.other_wait_ns,g(n(f.other_wait_ns)))}]:[],...i?[{id:"median",title:"\
-median",num:f=>f.median_ns,text:f=>m(f.median_ns,g(f.median_ns))},{id:"median2",title:"other",num:f=>f.other_median_ns,text:f=>m(f.other_median_ns,g(f.other_median_ns))}]:
-[]]}return[c,{id:"total",title:"per step",help:"GPU time per step, mean over ranks"+(t.wait_ns>0?", without waits for other ranks":"")+(r?", including everythin\
-g inside":""),num:d=>d.total_ns,text:d=>g(e(d.total_ns))},...r?[{id:"self",title:"own",help:"launched directly, not by anything inside it",num:d=>d.self_ns,text:d=>m(
-d.self_ns,g(e(d.self_ns)))}]:[],{id:"share",title:"share",num:d=>d.total_ns,text:d=>_(d.total_ns/Math.max(t.total_ns,1)),class:"share",cell:d=>Ji(d,e(d.total_ns)/
-p,d.total_ns/Math.max(t.total_ns,1))},...t.wait_ns>0?[{id:"wait",title:"waits",help:Hs,num:d=>d.wait_ns,text:d=>m(d.wait_ns,g(e(d.wait_ns)))}]:[],{id:"count",title:"\
-kernels",help:"per step and rank",num:d=>d.count,text:d=>m(d.count,u(d.count/Math.max(t.steps,1)))},...t.rows.some(d=>d.role!=="")?[{id:"role",title:"role",help:"\
-the modules of the model whose main kernel this is",text:d=>d.role,cell:d=>zs(d.role,d.role)},{id:"floor",title:"floor",help:"per step: the least time of these \
-modules at the peaks of the device",num:d=>d.floor_ns,text:d=>m(d.floor_ns,g(e(d.floor_ns)))}]:[],...t.rows.some(d=>d.source!=="")?[{id:"source",title:"source",
-help:"the place in the program that launches it",text:d=>d.source,cell:d=>zs(d.source,d.sources||d.source)}]:[],...i?[{id:"median",title:"median",num:d=>d.median_ns,
-text:d=>g(d.median_ns)},{id:"p99",title:"p99",num:d=>d.p99_ns,text:d=>g(d.p99_ns)},{id:"max",title:"longest",num:d=>d.max_ns,text:d=>g(d.max_ns)},{id:"spread",title:"\
-over ranks",help:"the rank with the longest median, beside the one with the shortest; or the only rank that runs it",num:d=>d.only_rank?1/0:d.rank_spread,text:Os,
-cell:d=>o("span",{title:d.only_rank||d.rank_spread<Is?"":`the median on ${d.slowest_rank}, beside ${d.fastest_rank}, which has the shortest`},Os(d))},...t.rows.
-some(d=>d.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:d=>d.tflop_s,text:d=>m(d.tflop_s,u(d.tflop_s))}]:[],...t.rows.some(d=>d.gb_s>0)?[{id:"gbs",title:"GB/s",num:d=>d.
-gb_s,text:d=>m(d.gb_s,u(d.gb_s))}]:[]]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),
+if(!t.aborted)throw i})}columns(t){let e=c=>c/Math.max(t.steps,1),n=c=>c/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.other_steps>
+0,h=this.context.store,p=t.rows.reduce((c,f)=>Math.max(c,e(f.total_ns),n(f.other_total_ns)),1e-9),d=c=>c>0&&c<.01?"< 0.01":Number.isInteger(c)?_(String(c)):et(c),
+u={id:"name",title:Pe[s].title,class:"name",text:c=>c.full||c.name,cell:c=>o("span",{class:"named"},c.class!==""&&Qi(c.class),o("code",{title:c.full||c.name},c.
+name),i&&o("a",{class:"find",href:C(E(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){let c=f=>f.
+other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[u,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:f=>e(f.total_ns),text:f=>m(
+f.total_ns,b(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,b(n(f.other_total_ns)))},
+{id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>H(e(f.total_ns)-n(f.other_total_ns)),cell:f=>tr(e(f.total_ns)-
+n(f.other_total_ns),p)},{id:"change",title:"change",num:c,text:f=>f.other_total_ns===0?"new":f.total_ns===0?"gone":(c(f)>0?"+":"")+T(c(f))},{id:"count",title:"k\
+ernels",help:"per step and rank",num:f=>f.count/Math.max(t.steps,1),text:f=>d(f.count/Math.max(t.steps,1))},{id:"count2",title:"other",num:f=>f.other_count/Math.
+max(t.other_steps,1),text:f=>d(f.other_count/Math.max(t.other_steps,1))},...t.wait_ns+t.other_wait_ns>0?[{id:"wait",title:"waits",help:Hs,num:f=>e(f.wait_ns),text:f=>m(
+f.wait_ns,b(e(f.wait_ns)))},{id:"wait2",title:"other",num:f=>n(f.other_wait_ns),text:f=>m(f.other_wait_ns,b(n(f.other_wait_ns)))}]:[],...i?[{id:"median",title:"\
+median",num:f=>f.median_ns,text:f=>m(f.median_ns,b(f.median_ns))},{id:"median2",title:"other",num:f=>f.other_median_ns,text:f=>m(f.other_median_ns,b(f.other_median_ns))}]:
+[]]}return[u,{id:"total",title:"per step",help:"GPU time per step, mean over ranks"+(t.wait_ns>0?", without waits for other ranks":"")+(r?", including everythin\
+g inside":""),num:c=>c.total_ns,text:c=>b(e(c.total_ns))},...r?[{id:"self",title:"own",help:"launched directly, not by anything inside it",num:c=>c.self_ns,text:c=>m(
+c.self_ns,b(e(c.self_ns)))}]:[],{id:"share",title:"share",num:c=>c.total_ns,text:c=>T(c.total_ns/Math.max(t.total_ns,1)),class:"share",cell:c=>Zi(c,e(c.total_ns)/
+p,c.total_ns/Math.max(t.total_ns,1))},...t.wait_ns>0?[{id:"wait",title:"waits",help:Hs,num:c=>c.wait_ns,text:c=>m(c.wait_ns,b(e(c.wait_ns)))}]:[],{id:"count",title:"\
+kernels",help:"per step and rank",num:c=>c.count,text:c=>m(c.count,d(c.count/Math.max(t.steps,1)))},...t.rows.some(c=>c.role!=="")?[{id:"role",title:"role",help:"\
+the modules of the model whose main kernel this is",text:c=>c.role,cell:c=>zs(c.role,c.role)},{id:"floor",title:"floor",help:"per step: the least time of these \
+modules at the peaks of the device",num:c=>c.floor_ns,text:c=>m(c.floor_ns,b(e(c.floor_ns)))}]:[],...t.rows.some(c=>c.source!=="")?[{id:"source",title:"source",
+help:"the place in the program that launches it",text:c=>c.source,cell:c=>zs(c.source,c.sources||c.source)}]:[],...i?[{id:"median",title:"median",num:c=>c.median_ns,
+text:c=>b(c.median_ns)},{id:"p99",title:"p99",num:c=>c.p99_ns,text:c=>b(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>b(c.max_ns)},{id:"spread",title:"\
+over ranks",help:"the rank with the longest median, beside the one with the shortest; or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Os,
+cell:c=>o("span",{title:c.only_rank||c.rank_spread<Is?"":`the median on ${c.slowest_rank}, beside ${c.fastest_rank}, which has the shortest`},Os(c))},...t.rows.
+some(c=>c.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.tflop_s,text:c=>m(c.tflop_s,d(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.
+gb_s,text:c=>m(c.gb_s,d(c.gb_s))}]:[]]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),
 this.legend(),this.zoom(),this.light())}zoom(){let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=A(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.
-length?n:qs(t,e);this.graph.zoom(s);let{store:i}=this.context,r=Ee(t,s),l=(m,d)=>o("a",{href:C({...i.params,node:String(m)})},d),h=m=>t.names[t.name[m]],p=this.
-rows,u=m=>g(m/Math.max(p.steps,1)),c=p.rows.find(m=>m.class==="wait")?.total_ns??p.wait_ns;if(r.length===0)return y(this.crumbs,`${u(t.total[0])} of GPU time pe\
-r step and rank, ${c>0?u(c)+" of it waiting for other ranks, ":""}over ${S(String(this.rows.steps))} steps of all ranks together`);y(this.crumbs,l(0,"all"),...r.
-flatMap((m,d)=>r.length>6&&d>=2&&d<r.length-3?d===2?[" › ",o("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",m===s?o("b",null,h(m)):l(m,
+length?n:qs(t,e);this.graph.zoom(s);let{store:i}=this.context,r=Ee(t,s),l=(m,c)=>o("a",{href:C({...i.params,node:String(m)})},c),h=m=>t.names[t.name[m]],p=this.
+rows,d=m=>b(m/Math.max(p.steps,1)),u=p.rows.find(m=>m.class==="wait")?.total_ns??p.wait_ns;if(r.length===0)return y(this.crumbs,`${d(t.total[0])} of GPU time pe\
+r step and rank, ${u>0?d(u)+" of it waiting for other ranks, ":""}over ${_(String(this.rows.steps))} steps of all ranks together`);y(this.crumbs,l(0,"all"),...r.
+flatMap((m,c)=>r.length>6&&c>=2&&c<r.length-3?c===2?[" › ",o("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",m===s?o("b",null,h(m)):l(m,
 h(m))]))}light(){let{sel:t,q:e=""}=this.context.store.params,n=e.toLowerCase().split(/\s+/).filter(i=>i!=="");this.graph.light(i=>t!==void 0?i===t:n.length>0&&n.
 every(r=>i.toLowerCase().includes(r)));let s=this.table.shown().length;y(this.found,this.rows&&e!==""&&`${s} of ${this.rows.rows.length}`)}legend(){let t=this.flame,
 e=t.other.length>0,n=[...new Set(t.class.filter(s=>s!==""))];y(this.el.querySelector(".under-flame"),...e?[z("--under","shorter here"),z("--cold","the same"),z(
-"--high","longer here, or new")]:n.map(s=>z("--"+s.toLowerCase(),s)),t.left_out>0&&o("span",null,`${S(String(t.left_out))} parts are too small to see`))}csv(){if(!this.
+"--high","longer here, or new")]:n.map(s=>z("--"+s.toLowerCase(),s)),t.left_out>0&&o("span",null,`${_(String(t.left_out))} parts are too small to see`))}csv(){if(!this.
 rows)return;let t=this.columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","wait","wait2","floor","self","other","diff","median","median2",
 "p99","max"].includes(i.id)?" (ns)":"",s=[Sn([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(
 i=>Sn([...t.map(r=>r.id==="diff"?i.total_ns/Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Ps(`${e.
 replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.
 rows.steps,1);return Number.isFinite(n)?t.id==="share"?n/Math.max(this.rows.total_ns,1):["total","self","wait","floor","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){
-let n=s=>s.some(i=>t[i]!==e[i]);if(n(Xi))return this.head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),
-n(["sel","q"])&&this.light(),n(["sel","q","sort","all"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Yi(a){
+let n=s=>s.some(i=>t[i]!==e[i]);if(n(Ji))return this.head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),
+n(["sel","q"])&&this.light(),n(["sel","q","sort","all"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Qi(a){
 return o("i",{class:"swatch s-"+a.toLowerCase().replace(/[^a-z]/g,"-"),title:a})}var Is=.005,Hs="per step: the time in collectives until the last rank arrives, \
-or while another rank was not recorded";function Os(a){return a.only_rank?"only "+a.only_rank:a.rank_spread<Is?"":a.slowest_rank+(a.rank_spread<1?` ${_(a.rank_spread)}\
- longer`:` ${et(1+a.rank_spread)} times as long`)}function zs(a,t){return o("span",{class:"cut",title:t},a)}function Ji(a,t,e){let n=o("i",{class:"s-"+(a.class||
+or while another rank was not recorded";function Os(a){return a.only_rank?"only "+a.only_rank:a.rank_spread<Is?"":a.slowest_rank+(a.rank_spread<1?` ${T(a.rank_spread)}\
+ longer`:` ${et(1+a.rank_spread)} times as long`)}function zs(a,t){return o("span",{class:"cut",title:t},a)}function Zi(a,t,e){let n=o("i",{class:"s-"+(a.class||
 "share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",o("span",{class:"part"},o("span",{class:"bar","aria-hidden":"true"},
-n),o("span",null,_(e)))}function Qi(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+"%",o("span",{class:"\
-part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,H(a)))}var Fs={id:"kernels",title:"Kernels",needs:"capture",open:a=>new _n(a)};var Zi={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function Dt(a,t,e){return a.map((n,s)=>({name:n,label:Zi[n]??vt(n),ns:t[s]/Math.
-max(e,1)}))}function Tn(a){return a.reduce((t,e)=>t+e.ns,0)}function Rn(a,t){return`${a.label} ${g(a.ns)} (${_(a.ns/(t||1))})`}function Z(a,t,...e){let n=document.
+n),o("span",null,T(e)))}function tr(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+"%",o("span",{class:"\
+part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,H(a)))}var Fs={id:"kernels",title:"Kernels",needs:"capture",open:a=>new _n(a)};var er={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function Dt(a,t,e){return a.map((n,s)=>({name:n,label:er[n]??vt(n),ns:t[s]/Math.
+max(e,1)}))}function Tn(a){return a.reduce((t,e)=>t+e.ns,0)}function Rn(a,t){return`${a.label} ${b(a.ns)} (${T(a.ns/(t||1))})`}function Z(a,t,...e){let n=document.
 createElement(a);return n.append(t),n.classList.add(...e),n}function Ds(a,t,e){let n=document.createElement("table"),s=n.createTHead().insertRow(),i=n.createTBody();
 n.className="shares",n.createCaption().textContent=a,t.forEach((r,l)=>{let h=Z("th",r,...l>1?["r"]:[]);h.setAttribute("scope","col"),s.append(h)});for(let[r,l,...h]of e){
-let p=Z("th",r),u=i.insertRow();p.setAttribute("scope","row"),u.append(p,Z("td",l),...h.map(c=>Z("td",c.replace(/(?<=≥) | (?=[nµm]?s\b|%)/g," "),"r")))}return n}
-function tr({kind:a,why:t,bars:e}){let n=e.reduce((r,l)=>r+l.steps,0),s=e.reduce((r,l)=>r+l.told,0),i=n===0?`The kernels of ${a} steps cannot be assigned to mod\
+let p=Z("th",r),d=i.insertRow();p.setAttribute("scope","row"),d.append(p,Z("td",l),...h.map(u=>Z("td",u.replace(/(?<=≥) | (?=[nµm]?s\b|%)/g," "),"r")))}return n}
+function nr({kind:a,why:t,bars:e}){let n=e.reduce((r,l)=>r+l.steps,0),s=e.reduce((r,l)=>r+l.told,0),i=n===0?`The kernels of ${a} steps cannot be assigned to mod\
 ules`:`The kernels of ${n-s} of ${n} ${a} steps cannot be assigned to modules and count as other kernels`;return Z("p",`${i}: ${t}.`,"caveat")}var Bs=16;function js(a,t,e=""){
-let n=t.bars.filter(m=>e===""||m.rank===e).map(m=>({rank:m.rank,steps:m.steps,parts:Dt(a.parts,m.parts,m.steps)})),s=t.why===""?[]:[tr(t)];if(n.length===0)return s;
-let i=Math.max(...n.map(m=>Tn(m.parts)),1),r=n.reduce((m,d)=>m+d.steps,0),l=Dt(a.parts,a.parts.map((m,d)=>n.reduce((f,v)=>f+v.parts[d].ns*v.steps,0)),r),h=a.parts.
-indexOf("wait"),p=n.map(m=>m.parts[h].ns).sort((m,d)=>m-d)[Bs-1]??1/0,u=n.filter(m=>m.parts[h].ns<=p).slice(0,Bs);s.push(Ds(`Device time of a ${t.kind} step`,["\
-rank",t.kind+" step","time","floor"],u.map(({rank:m,parts:d})=>{let f=Tn(d);return[m,$t(d,f/i,v=>Rn(v,f)),g(Math.round(f)),_(d[0].ns/(f||1))]})));let c=Z("p",n.
-length>1?"Mean: ":"","keys");return c.append(...l.filter(m=>m.ns>0).map(m=>z("--"+m.name,Rn(m,Tn(l))))),s.push(c),u.length<n.length&&s.push(Z("p",`The ${u.length}\
+let n=t.bars.filter(m=>e===""||m.rank===e).map(m=>({rank:m.rank,steps:m.steps,parts:Dt(a.parts,m.parts,m.steps)})),s=t.why===""?[]:[nr(t)];if(n.length===0)return s;
+let i=Math.max(...n.map(m=>Tn(m.parts)),1),r=n.reduce((m,c)=>m+c.steps,0),l=Dt(a.parts,a.parts.map((m,c)=>n.reduce((f,g)=>f+g.parts[c].ns*g.steps,0)),r),h=a.parts.
+indexOf("wait"),p=n.map(m=>m.parts[h].ns).sort((m,c)=>m-c)[Bs-1]??1/0,d=n.filter(m=>m.parts[h].ns<=p).slice(0,Bs);s.push(Ds(`Device time of a ${t.kind} step`,["\
+rank",t.kind+" step","time","floor"],d.map(({rank:m,parts:c})=>{let f=Tn(c);return[m,$t(c,f/i,g=>Rn(g,f)),b(Math.round(f)),T(c[0].ns/(f||1))]})));let u=Z("p",n.
+length>1?"Mean: ":"","keys");return u.append(...l.filter(m=>m.ns>0).map(m=>z("--"+m.name,Rn(m,Tn(l))))),s.push(u),d.length<n.length&&s.push(Z("p",`The ${d.length}\
  of ${n.length} ranks that wait least for others; the mean is that of all.`,"keys")),s}function Us(a,{rank:t,steps:e,modules:n},s=i=>i.module){let i=Math.max(...n.
-map(p=>p.time_ns),1),r=n.map(p=>{let u=Math.min(p.floor_ns,p.time_ns),c=Math.min(Math.max(p.attainable_ns,u),p.time_ns),m=p.why!==""?Dt(["other"],[p.time_ns],e):
-Dt(["floor","start","slow"],[u,c-u,p.time_ns-c],e),d=$t(m,p.time_ns/i,f=>Rn(f,p.time_ns/e));return[s(p),d,g(Math.round(p.time_ns/e)),p.why===""?p.floor:"not kno\
-wn",p.of_attainable>0?_(p.of_attainable):"–"]}),l=Z("p","","keys");l.append(...Dt(["floor","start","slow"],[0,0,0],1).map(p=>z("--"+p.name,p.label)));let h=n.
+map(p=>p.time_ns),1),r=n.map(p=>{let d=Math.min(p.floor_ns,p.time_ns),u=Math.min(Math.max(p.attainable_ns,d),p.time_ns),m=p.why!==""?Dt(["other"],[p.time_ns],e):
+Dt(["floor","start","slow"],[d,u-d,p.time_ns-u],e),c=$t(m,p.time_ns/i,f=>Rn(f,p.time_ns/e));return[s(p),c,b(Math.round(p.time_ns/e)),p.why===""?p.floor:"not kno\
+wn",p.of_attainable>0?T(p.of_attainable):"–"]}),l=Z("p","","keys");l.append(...Dt(["floor","start","slow"],[0,0,0],1).map(p=>z("--"+p.name,p.label)));let h=n.
 filter(p=>p.why!=="").map(p=>`${p.module}: ${p.why}.`);return h.length>0&&l.append(z("--other","floor not known")),n.some(p=>p.floor.startsWith("≥"))&&h.push(
 "≥: a lower bound, so the slow part may be smaller than drawn."),[Ds(`Modules of a ${a} step on ${t}`,["module",a+" step","time","floor","of attainable"],r),l,
-...h.map(p=>Z("p",p,"keys"))]}var er=8,Ln=class{constructor(t){this.context=t;M("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
+...h.map(p=>Z("p",p,"keys"))]}var sr=8,Ln=class{constructor(t){this.context=t;M("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
 let{store:t,capture:e}=this.context,n=this.light;if(n===null)return;if(n.none)return y(this.el,o("p",{class:"caveat"},n.says));let{params:s}=t,i=e.kinds.flatMap(
-c=>n.kinds.filter(m=>m.kind===c)),r=i.find(c=>c.kind===s.kind)??i[0],l=e.ranks[Number(s.rank??NaN)]??"",h=r.ranks.find(c=>c.rank===(l||r.rank)),p=o("select",{"a\
-ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===i[0].kind?null:p.value})}},...i.map(c=>o("option",{value:c.kind},c.kind)));p.value=r.kind;let u=o(
-"select",{"aria-label":"Rank",on:{change:()=>t.set({rank:u.value})}},o("option",{value:""},"all ranks"),...e.ranks.map((c,m)=>o("option",{value:String(m)},c)));
-u.value=l===""?"":s.rank,y(this.el,o("p",{class:"lead"},n.says),o("div",{class:"tools"},i.length>1&&p,e.ranks.length>1&&u),o("figure",null,o("figcaption",null,`\
+u=>n.kinds.filter(m=>m.kind===u)),r=i.find(u=>u.kind===s.kind)??i[0],l=e.ranks[Number(s.rank??NaN)]??"",h=r.ranks.find(u=>u.rank===(l||r.rank)),p=o("select",{"a\
+ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===i[0].kind?null:p.value})}},...i.map(u=>o("option",{value:u.kind},u.kind)));p.value=r.kind;let d=o(
+"select",{"aria-label":"Rank",on:{change:()=>t.set({rank:d.value})}},o("option",{value:""},"all ranks"),...e.ranks.map((u,m)=>o("option",{value:String(m)},u)));
+d.value=l===""?"":s.rank,y(this.el,o("p",{class:"lead"},n.says),o("div",{class:"tools"},i.length>1&&p,e.ranks.length>1&&d),o("figure",null,o("figcaption",null,`\
 Device time of a mean ${r.kind} step, from the floor to the whole`),...js(n,r,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...Us(
-r.kind,h,c=>this.name(h,c))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
- take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>C(L(this.context.store.params,{tab:"timeline",...r})),s=(e.
-end_ns-e.start_ns)*er,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
+r.kind,h,u=>this.name(h,u))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
+ take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>C(E(this.context.store.params,{tab:"timeline",...r})),s=(e.
+end_ns-e.start_ns)*sr,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
 0?i:{...i,sel:String(e.span)}),title:e.full},e.module):o("span",{title:e.full},e.module),o("a",{class:"find",href:n({q:e.full}),title:"Find its kernel in the ti\
-meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},Ce={id:"light",title:"Speed of light",needs:"light",open:a=>new Ln(a)};var nr={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],work:["Work","kerne\
+meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},Ce={id:"light",title:"Speed of light",needs:"light",open:a=>new Ln(a)};var ir={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],work:["Work","kerne\
 ls and copies as those of the other ranks: only like peers"],collective:["Transfers","time of collectives once all ranks have arrived"],gap:["Gaps","unexplained\
- time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:comm":["communication","time of kernels that communicate"]},sr=2,ir=.05,En=class{constructor(t){
+ time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:comm":["communication","time of kernels that communicate"]},rr=2,ar=.05,En=class{constructor(t){
 this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),y(this.el,this.panel,this.outcome),this.ask()}context;el=o("div",{class:"whatif"});panel=o(
 "section",{class:"panel","aria-label":"Changes"});outcome=o("section",{class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
 return it(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
@@ -803,18 +803,18 @@ asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("what
 answer===null;this.answer=e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{
 let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:X(Nt(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
 answer,{capture:e,session:n,store:s}=this.context,i=e?.ranks??[],r=o("select",{"aria-label":"Of rank",on:{change:()=>s.set({rank:r.value})}},o("option",{value:""},
-"of all ranks"),...i.map((p,u)=>o("option",{value:String(u),disabled:!this.answered(p+".")},"of "+p)));r.value=s.params.rank??"";let l=t.parts.filter(p=>p.id.startsWith(
-"class:")).sort((p,u)=>u.share-p.share),h=(e?.fixes??[]).filter(p=>ee(p,n));y(this.panel,o("h2",null,"Changes"),h.length>0&&o("h3",null,"What findings suggest"),
+"of all ranks"),...i.map((p,d)=>o("option",{value:String(d),disabled:!this.answered(p+".")},"of "+p)));r.value=s.params.rank??"";let l=t.parts.filter(p=>p.id.startsWith(
+"class:")).sort((p,d)=>d.share-p.share),h=(e?.fixes??[]).filter(p=>ee(p,n));y(this.panel,o("h2",null,"Changes"),h.length>0&&o("h3",null,"What findings suggest"),
 ...h.map(p=>o("button",{class:"fix",data:{fix:Y(p)},"aria-pressed":"false",title:p.finding,on:{click:()=>this.fix(p)}},o("b",null,te(p))," ",p.finding)),i.length>
 1&&o("p",null,r),...t.parts.filter(p=>!p.id.startsWith("class:")).map(p=>this.slider(p)),o("h3",null,"Kernels by class"),...l.map(p=>this.slider(p)),o("p",{class:"\
 actions"},o("button",{class:"button",on:{click:()=>s.set({set:null})}},"Reset")),n.exported&&o("p",{class:"note"},"This page answers one change at a time, in st\
 eps of a quarter; stepscope view answers all.")),this.place()}fix(t){let{store:e,capture:n}=this.context,s=Y(t),i=e.params.set!==s;e.set({set:i?s:null,rank:i?ne(
-t,n?.ranks??[]):null})}answered(t){return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=nr[t.id]??[t.id.slice(6).replaceAll(
-"_"," "),"time of kernels of this class"],s=this.context.session.exported?.25:ir,i=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:sr),
+t,n?.ranks??[]):null})}answered(t){return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=ir[t.id]??[t.id.slice(6).replaceAll(
+"_"," "),"time of kernels of this class"],s=this.context.session.exported?.25:ar,i=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:rr),
 step:String(s),id:"set-"+t.id,data:{part:t.id},disabled:!this.answered(U(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(
 U(this.rank(),t.id),i.value)});let r=t.peers&&o("button",{class:"peers choice-one",data:{peers:t.id},title:"like the median of the other ranks",on:{click:()=>this.
 set(U(this.rank(),t.id),this.settings().get(U(this.rank(),t.id))==="peers"?"1":"peers")}},"like peers");return o("div",{class:"slider"},o("label",{for:"set-"+t.
-id,title:n},e),o("span",{class:"path",title:"of the critical path"},t.share>=5e-4?_(t.share):""),o("output",{for:"set-"+t.id,data:{said:t.id}}),t.id==="work"?o(
+id,title:n},e),o("span",{class:"path",title:"of the critical path"},t.share>=5e-4?T(t.share):""),o("output",{for:"set-"+t.id,data:{said:t.id}}),t.id==="work"?o(
 "span",{class:"none"}):i,r)}say(t,e){let n=this.panel.querySelector(`[data-said="${CSS.escape(t)}"]`);n&&y(n,rt(e))}place(){let t=this.settings(),e=this.rank(),
 n=X(t);for(let s of this.panel.querySelectorAll("[data-fix]"))s.ariaPressed=String(s.dataset.fix===n);for(let s of this.panel.querySelectorAll("[data-part]")){let i=s.
 dataset.part,r=t.get(U(e,i))??"1";(document.activeElement!==s||r==="1")&&(s.value=r==="peers"?"1":r),this.say(i,r);let l=this.panel.querySelector(`[data-peers="${CSS.
@@ -823,144 +823,144 @@ for(let h of this.plots.splice(0))h.drop();let s=[...this.settings()],i=s.map(([
 settings(),h,"1"))})}},h," ",o("b",null,rt(p))," ×"));if(!t.known){y(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",null,"U\
 nknown: "),t.why+"."),o("p",{class:"note"},"There is no prediction if the recorded steps cannot be replayed."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(
 p=>n?.ranks[p]??"#"+p).join(" "):"";y(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...i),s.length>0&&o("p",
-null,o("a",{href:C(L(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>rr(
+null,o("a",{href:C(E(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>or(
 h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Length of each step"+l(h.ranks))),o("canvas",{
 tabindex:"0",role:"img","aria-label":"Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},z("--idle","as recorded"),z("--share","as predicted")))]),
 o("p",{class:"note"},`The steps are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${Vt(t.off_median)}\
  (90th percentile ${Vt(t.off_p90)}). Unexplained gaps are ${Vt(t.unexplained)} of the critical path; they stay, as do batches, schedules and device clocks.`),t.
 command!==""&&o("p",{class:"note"},"On the command line: ",o("code",{class:"command"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){
-let u=new An(p,t.lengths.filter(c=>c.steps.length>0)[h]);this.plots.push(u),u.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==
+let d=new An(p,t.lengths.filter(u=>u.steps.length>0)[h]);this.plots.push(d),d.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==
 e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};
-function rr(a,t){let e=a.without_ns/Math.max(a.step_ns,1)-1,n=Math.abs(e)<5e-4;return o("div",{class:"card"},o("span",{class:"name"},`${a.kind} step${t}`),o("b",
-null,g(a.step_ns),!n&&" → ",!n&&g(a.without_ns)),o("span",{class:n?"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+_(e)),!n&&o("span",{class:"soft"},`${g(
-a.without_low_ns)} to ${g(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${Ws(a.tokens_per_s)}${n?"":" → "+Ws(a.without_tokens_per_s)}\
- output tokens/s`))}function Ws(a){return S(String(Math.round(a)))}var An=class extends G{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),
+function or(a,t){let e=a.without_ns/Math.max(a.step_ns,1)-1,n=Math.abs(e)<5e-4;return o("div",{class:"card"},o("span",{class:"name"},`${a.kind} step${t}`),o("b",
+null,b(a.step_ns),!n&&" → ",!n&&b(a.without_ns)),o("span",{class:n?"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+T(e)),!n&&o("span",{class:"soft"},`${b(
+a.without_low_ns)} to ${b(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${Ws(a.tokens_per_s)}${n?"":" → "+Ws(a.without_tokens_per_s)}\
+ output tokens/s`))}function Ws(a){return _(String(Math.round(a)))}var An=class extends G{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),
 l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};e.addEventListener("pointermove",s),e.addEventListener(
 "pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLef\
 t"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return P();
-let i=this.lengths,r=this.area(),l=i.would[e]/i.was[e]-1;O(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"step "+i.steps[e],rows:[["was",g(i.was[e])],
-["would be",g(i.would[e])],["change",(l>0?"+":"")+_(l)]]})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.lengths,l=r.steps.length,h=1;for(let f=0;f<l;f++)h=Math.max(
-h,r.was[f],r.would[f]);h*=1.05,this.yAxis(e,h,g);let p=s.w/l,u=p>=5?1:0,c=(f,v,x)=>{n.fillStyle=i(x);for(let w=0;w<l;w++){let b=f[w]/h*s.h;n.fillRect(s.x+w*p+v,
-s.y+s.h-b,Math.max(p-u-2*v,.6),b)}};c(r.was,0,"idle"),c(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline="top";let m=K(l,
-Math.max(s.w/70,2)),d=Math.max(Math.round(m.length>1?m[1]:1),1);for(let f=0;f<l;f++)r.steps[f]%d===0&&n.fillText(String(r.steps[f]),s.x+(f+.5)*p,s.y+s.h+6)}mark({
+let i=this.lengths,r=this.area(),l=i.would[e]/i.was[e]-1;O(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"step "+i.steps[e],rows:[["was",b(i.was[e])],
+["would be",b(i.would[e])],["change",(l>0?"+":"")+T(l)]]})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.lengths,l=r.steps.length,h=1;for(let f=0;f<l;f++)h=Math.max(
+h,r.was[f],r.would[f]);h*=1.05,this.yAxis(e,h,b);let p=s.w/l,d=p>=5?1:0,u=(f,g,x)=>{n.fillStyle=i(x);for(let w=0;w<l;w++){let v=f[w]/h*s.h;n.fillRect(s.x+w*p+g,
+s.y+s.h-v,Math.max(p-d-2*g,.6),v)}};u(r.was,0,"idle"),u(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline="top";let m=K(l,
+Math.max(s.w/70,2)),c=Math.max(Math.round(m.length>1?m[1]:1),1);for(let f=0;f<l;f++)r.steps[f]%c===0&&n.fillText(String(r.steps[f]),s.x+(f+.5)*p,s.y+s.h+6)}mark({
 ctx:e,area:n,color:s}){if(this.at<0)return;let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-
 1)}},Gs={id:"whatif",title:"What if",needs:"capture",open:a=>new En(a)};var ot=class extends st{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
 return this.x(e/this.bench.bin_ns,n)}sight(){return{from:this.view.lo*this.bench.bin_ns,to:this.view.hi*this.bench.bin_ns}}whenClicked(e){let n=NaN;this.canvas.
 addEventListener("pointerdown",s=>n=s.offsetX),this.canvas.addEventListener("click",s=>{Math.abs(s.offsetX-n)<=8&&e(s.offsetX,s.offsetY)})}when(e,n){return this.
 bench.at[e]+(this.bench.at_once?Math.max(n[e],0):0)}shade({ctx:e,area:n,color:s}){for(let[i,r,l]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
-e.fillStyle=s(r),e.globalAlpha=l;for(let h of i){let p=Math.max(this.at(h.from,n),n.x),u=Math.min(this.at(h.to,n),n.x+n.w);u>p&&e.fillRect(p,n.y,u-p,n.h)}e.globalAlpha=
+e.fillStyle=s(r),e.globalAlpha=l;for(let h of i){let p=Math.max(this.at(h.from,n),n.x),d=Math.min(this.at(h.to,n),n.x+n.w);d>p&&e.fillRect(p,n.y,d-p,n.h)}e.globalAlpha=
 1}}xAxis({ctx:e,area:n,color:s}){if(!this.axis)return;let i=this.bench.bin_ns,r=this.view.lo*i,l=this.view.hi*i,h=K(l-r,Math.max(n.w/110,2)),p=h.length>1?h[1]:l-
-r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let u=Math.ceil(r/p)*p;u<=l;u+=p)e.fillText(Wn(Math.round(u),p),Math.min(this.at(u,n),n.
+r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let d=Math.ceil(r/p)*p;d<=l;d+=p)e.fillText(Wn(Math.round(d),p),Math.min(this.at(d,n),n.
 x+n.w-14),n.y+n.h+5)}inside({ctx:e,area:n},s){e.save(),e.beginPath(),e.rect(n.x,n.y,n.w,n.h),e.clip(),s(),e.restore()}bins(){return this.fine??this.bench}stairs({
-ctx:e,area:n,color:s},i,r,l,h){let p=this.bins(),u=m=>n.y+n.h*(1-m/r),c=m=>this.at(p.from_ns+m*p.bin_ns,n);e.beginPath(),i.forEach((m,d)=>{e.lineTo(c(d),u(m)),e.
-lineTo(c(d+1),u(m))}),e.strokeStyle=e.fillStyle=s(l),e.lineWidth=1.5,e.stroke(),h&&(e.lineTo(c(i.length),n.y+n.h),e.lineTo(c(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
+ctx:e,area:n,color:s},i,r,l,h){let p=this.bins(),d=m=>n.y+n.h*(1-m/r),u=m=>this.at(p.from_ns+m*p.bin_ns,n);e.beginPath(),i.forEach((m,c)=>{e.lineTo(u(c),d(m)),e.
+lineTo(u(c+1),d(m))}),e.strokeStyle=e.fillStyle=s(l),e.lineWidth=1.5,e.stroke(),h&&(e.lineTo(u(i.length),n.y+n.h),e.lineTo(u(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
 e.globalAlpha=1)}top(e){let n=this.bins(),s=r=>(r*this.bench.bin_ns-n.from_ns)/n.bin_ns,i=0;for(let r=Math.max(Math.floor(s(this.view.lo)),0);r<Math.min(Math.ceil(
 s(this.view.hi)),e.length);r++)i=Math.max(i,e[r]);return i*1.06||1}tip(e){let n=this.bench;if(e<0||e>=n.running.length)return null;let s=[],i=l=>l>=e*n.bin_ns&&
-l<(e+1)*n.bin_ns,r=Vs(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((u,c,m)=>c>u&&i(
-this.when(m,h))?c:u,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.push([ct(n)?"output tokens in the busiest second":"output tokens in the last sec\
-ond",Pn(n.busiest[e])]),!n.embedding&&ct(n)&&s.push(["output tokens/s, mean",Pn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
+l<(e+1)*n.bin_ns,r=Vs(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((d,u,m)=>u>d&&i(
+this.when(m,h))?u:d,-1);p>=0&&s.push(["longest "+l,b(p)])}return n.embedding||s.push([ct(n)?"output tokens in the busiest second":"output tokens in the last sec\
+ond",Pn(n.busiest[e])]),!n.embedding&&ct(n)&&s.push(["output tokens/s, mean",Pn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",_(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
-push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function Vs(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function Pn(a){return a===0?"0":a>=99.95?S(String(Math.round(a))):a.toFixed(1)}function ar(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+push(["failed",String(n.failed[e])]),{title:`${e?b(e*n.bin_ns):"0"} – ${b((e+1)*n.bin_ns)}`,rows:s}}};function Vs(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
+e.push(s)),e}function Pn(a){return a===0?"0":a>=99.95?_(String(Math.round(a))):a.toFixed(1)}function lr(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 a)));n<=t;n*=10)for(let s of[1,2,5])s*n>=a&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
 e}var $e=[["ttft","k1",1],["e2e","k0",2]],qe=class extends ot{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of $e)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
 y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return Vs(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
-s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of $e){let h=this.bench[l];for(let p of this.shown(l)){let u=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
-this.failed(p)?n.y+n.h-5:NaN,c=(this.at(this.when(p,h),n)-t)**2+(u-e)**2;c<=r&&(r=c,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
-let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of ar(l,h))e.fillStyle=
-s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(g(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,g);this.inside(t,()=>{for(let[
-p,u,c]of $e){let m=i.limits[p];m&&(!this.log||m>l)&&Ks(t,this.y(m,r,n),u),e.globalAlpha=.75;for(let d of this.shown(p))i[p][d]>0&&(e.fillStyle=s(i.touched[d]&c?
-"k4":u),e.beginPath(),e.arc(this.at(this.when(d,i[p]),n),this.y(i[p][d],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
+s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of $e){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
+this.failed(p)?n.y+n.h-5:NaN,u=(this.at(this.when(p,h),n)-t)**2+(d-e)**2;u<=r&&(r=u,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
+let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of lr(l,h))e.fillStyle=
+s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(b(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,b);this.inside(t,()=>{for(let[
+p,d,u]of $e){let m=i.limits[p];m&&(!this.log||m>l)&&Ks(t,this.y(m,r,n),d),e.globalAlpha=.75;for(let c of this.shown(p))i[p][c]>0&&(e.fillStyle=s(i.touched[c]&u?
+"k4":d),e.beginPath(),e.arc(this.at(this.when(c,i[p]),n),this.y(i[p][c],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
 this.failed(p)&&e.fillRect(this.at(i.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)}mark(t){super.mark(t);let{ctx:e,area:n,color:s}=t,i=this.chosen,r=this.bench,l=this.
 range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of $e)r[h][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[h]),n),this.y(r[h][i],
 l,n),5,0,7),e.stroke())})}};function Ks({ctx:a,area:t,color:e},n,s){a.strokeStyle=e(s),a.lineWidth=1.5,a.setLineDash([6,4]),a.beginPath(),a.moveTo(t.x,n),a.lineTo(
 t.x+t.w,n),a.stroke(),a.setLineDash([])}function ct(a){return a.bin_ns>=1e9}var Ne=class extends ot{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
 tokens:e.busiest);this.shade(t),this.yAxis(t,s,Pn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!ct(
-e)),ct(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=g(this.bins().bin_ns);return this.fine?`Output tokens in eac\
+e)),ct(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=b(this.bins().bin_ns);return this.fine?`Output tokens in eac\
 h ${t}`:ct(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},He=class extends ot{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
-i=this.bench,r=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(c=>c.at>=l&&c.at<=h),u=Math.max(this.top(r.most),...p.map(c=>c.queued*1.06));this.shade(
-t),this.yAxis(t,u,c=>S(String(c))),this.inside(t,()=>{this.stairs(t,r.most,u,"host",!0),i.embedding||this.stairs(t,r.decode,u,"k0",!1),this.queue.length>0&&this.
-queued(t,u),e.fillStyle=s("high"),r.failed.forEach((c,m)=>{let d=this.at(r.from_ns+m*r.bin_ns,n);c&&e.fillRect(d,n.y+n.h-10,Math.max(this.at(r.from_ns+(m+1)*r.bin_ns,
-n)-d,2),10)})}),this.xAxis(t)}queued({ctx:t,area:e,color:n},s){t.beginPath();for(let i of this.queue)t.lineTo(this.at(i.at,e),e.y+e.h*(1-i.queued/s));t.strokeStyle=
+i=this.bench,r=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(u=>u.at>=l&&u.at<=h),d=Math.max(this.top(r.most),...p.map(u=>u.queued*1.06));this.shade(
+t),this.yAxis(t,d,u=>_(String(u))),this.inside(t,()=>{this.stairs(t,r.most,d,"host",!0),i.embedding||this.stairs(t,r.decode,d,"k0",!1),this.queue.length>0&&this.
+queued(t,d),e.fillStyle=s("high"),r.failed.forEach((u,m)=>{let c=this.at(r.from_ns+m*r.bin_ns,n);u&&e.fillRect(c,n.y+n.h-10,Math.max(this.at(r.from_ns+(m+1)*r.bin_ns,
+n)-c,2),10)})}),this.xAxis(t)}queued({ctx:t,area:e,color:n},s){t.beginPath();for(let i of this.queue)t.lineTo(this.at(i.at,e),e.y+e.h*(1-i.queued/s));t.strokeStyle=
 n("k3"),t.lineWidth=1.5,t.stroke()}},Oe=class extends G{constructor(e,n,s){super(e,n,{left:64,bottom:26});this.spread=s;this.nines=Math.max(Math.log10(s.n),.31),
-this.canvas.addEventListener("pointermove",i=>{let r=this.area(),l=1-Math.pow(10,-(i.offsetX-r.x)/r.w*this.nines),h=0;s.shares.forEach((p,u)=>p<=l&&(h=u)),this.
+this.canvas.addEventListener("pointermove",i=>{let r=this.area(),l=1-Math.pow(10,-(i.offsetX-r.x)/r.w*this.nines),h=0;s.shares.forEach((p,d)=>p<=l&&(h=d)),this.
 point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>this.point(-1)),this.canvas.addEventListener("blur",()=>this.point(-1)),this.canvas.
 addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
 point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
 return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return P();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(or(l,r))]),O(this.canvas,n??this.x(i.
-shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=u=>s.y+s.h*(1-u/l);this.yAxis(e,l,g),n.textBaseline=
-"top";let p=-1/0;for(let[u,c]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-u)>this.nines)
-break;let m=this.x(u,s),d=n.measureText(c).width,f=Math.min(m-d/2,s.x+s.w+8-d);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
-i("soft"),n.textAlign="left",n.fillText(c,f,s.y+s.h+6),p=f+d)}r.limit>0&&r.limit<l&&Ks(e,h(r.limit),"high");for(let[u,c]of[[this.other,"k4"],[r,"k0"]])u&&(n.beginPath(),
-u.values.forEach((m,d)=>n.lineTo(this.x(u.shares[d],s),h(m))),n.strokeStyle=i(c),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
+other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",b(i.values[e])]];l&&h.push(["before",b(hr(l,r))]),O(this.canvas,n??this.x(i.
+shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=d=>s.y+s.h*(1-d/l);this.yAxis(e,l,b),n.textBaseline=
+"top";let p=-1/0;for(let[d,u]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
+break;let m=this.x(d,s),c=n.measureText(u).width,f=Math.min(m-c/2,s.x+s.w+8-c);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
+i("soft"),n.textAlign="left",n.fillText(u,f,s.y+s.h+6),p=f+c)}r.limit>0&&r.limit<l&&Ks(e,h(r.limit),"high");for(let[d,u]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
+d.values.forEach((m,c)=>n.lineTo(this.x(d.shares[c],s),h(m))),n.strokeStyle=i(u),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function or(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function Cn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function hr(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function Cn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
 ...a.cols.map(t=>t.name===""?o("td"):o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.
-map(lr)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function lr(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
+map(pr)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function pr(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
 full},a.text):a.text)}function Xs(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Rt(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
 return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var Tt=18,ze=class extends ot{constructor(e,n,s,i){super(e,i.lanes.length*Tt+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
 i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/Tt),0),this.rows()-
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
 hi-this.view.lo)*this.bench.bin_ns)/s.w,p=Xs(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
-kinds.map(p=>i(bt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,u)=>{let c=s.y+u*Tt;n.
-fillStyle=i("soft"),n.fillText(hr(n,Rt(p),s.x-8),s.x-6,c+Tt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+Tt-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let d=Xs(p.to,
-l);d<p.from.length&&p.from[d]<=h;d++){let f=this.lit===null||this.lit[u].has(d),v=this.at(p.from[d],s),x=Math.max(this.at(p.to[d],s),v+.5);x<m+.5&&!f||(n.globalAlpha=
-f?1:.2,n.fillStyle=r[p.kind[d]],n.fillRect(v,c+3,x-v-(x-v>3?1:0),Tt-6),m=Math.max(m,x))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
+kinds.map(p=>i(bt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,d)=>{let u=s.y+d*Tt;n.
+fillStyle=i("soft"),n.fillText(dr(n,Rt(p),s.x-8),s.x-6,u+Tt/2),n.fillStyle=i("line"),n.fillRect(s.x,u+Tt-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=Xs(p.to,
+l);c<p.from.length&&p.from[c]<=h;c++){let f=this.lit===null||this.lit[d].has(c),g=this.at(p.from[c],s),x=Math.max(this.at(p.to[c],s),g+.5);x<m+.5&&!f||(n.globalAlpha=
+f?1:.2,n.fillStyle=r[p.kind[c]],n.fillRect(g,u+3,x-g-(x-g>3?1:0),Tt-6),m=Math.max(m,x))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
-title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",Rt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-
-i.from[s.step])],["from",g(i.from[s.step])],["requests of this load",S(String(i.batch[s.step]))]]}}};function hr(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
-length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function pr(a){return Math.min(Math.max(a*9,40),360)}var Ie=class extends ot{constructor(e,n,s,i){
-super(e,pr(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
+title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",Rt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",b(i.to[s.step]-
+i.from[s.step])],["from",b(i.from[s.step])],["requests of this load",_(String(i.batch[s.step]))]]}}};function dr(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
+length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function ur(a){return Math.min(Math.max(a*9,40),360)}var Ie=class extends ot{constructor(e,n,s,i){
+super(e,ur(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
 this.requests=e,this.draw()}light(e,n){this.marked=e,this.others=new Set(n),this.draw()}y(e,n){let s=n.h/Math.max(this.requests.rows,1);return[n.y+e*s,Math.max(
 s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,r=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
-(n-s.y)/s.h*r.rows),p=Math.max(Math.ceil(2*r.rows/s.h)-1,0),u=-1;for(let c=0;c<r.index.length;c++)Math.abs(r.row[c]-h)>p||r.sent[c]>i+l||r.done[c]<i-l||(u<0||Math.
-abs(r.row[c]-h)<Math.abs(r.row[u]-h))&&(u=c);return u}paint(e){let{ctx:n,area:s,color:i}=e,r=this.requests;this.shade(e),n.fillStyle=i("soft"),n.textAlign="righ\
-t",n.textBaseline="top",n.fillText(S(String(r.rows)),s.x-6,s.y),n.fillText("at once",s.x-6,s.y+13);let l={wait:i("k1"),decode:i("k0"),end:i("k4"),failed:i("high")};
-this.inside(e,()=>{for(let h=0;h<r.index.length;h++){let[p,u]=this.y(r.row[h],s),c=r.index[h]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||c||
-this.others.has(r.index[h])?r.touched[h]&&!c?.75:1:.18;let m=(v,x,w,b=1)=>{let k=Math.max(this.at(v,s),s.x-1),T=Math.min(this.at(x,s),s.x+s.w+1);T<s.x||k>s.x+s.
-w||x<=v||(n.fillStyle=w,n.fillRect(k,p+u*(1-b)/2,Math.max(T-k,.5),u*b))};if(r.failed[h]){m(r.sent[h],r.done[h],l.failed);continue}let d=r.first[h]<0?r.done[h]:r.
-first[h],f=Math.max(r.last[h],d);m(r.sent[h],d,l.wait,.55),m(d,f,l.decode),m(f,r.done[h],l.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
+(n-s.y)/s.h*r.rows),p=Math.max(Math.ceil(2*r.rows/s.h)-1,0),d=-1;for(let u=0;u<r.index.length;u++)Math.abs(r.row[u]-h)>p||r.sent[u]>i+l||r.done[u]<i-l||(d<0||Math.
+abs(r.row[u]-h)<Math.abs(r.row[d]-h))&&(d=u);return d}paint(e){let{ctx:n,area:s,color:i}=e,r=this.requests;this.shade(e),n.fillStyle=i("soft"),n.textAlign="righ\
+t",n.textBaseline="top",n.fillText(_(String(r.rows)),s.x-6,s.y),n.fillText("at once",s.x-6,s.y+13);let l={wait:i("k1"),decode:i("k0"),end:i("k4"),failed:i("high")};
+this.inside(e,()=>{for(let h=0;h<r.index.length;h++){let[p,d]=this.y(r.row[h],s),u=r.index[h]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||u||
+this.others.has(r.index[h])?r.touched[h]&&!u?.75:1:.18;let m=(g,x,w,v=1)=>{let k=Math.max(this.at(g,s),s.x-1),S=Math.min(this.at(x,s),s.x+s.w+1);S<s.x||k>s.x+s.
+w||x<=g||(n.fillStyle=w,n.fillRect(k,p+d*(1-v)/2,Math.max(S-k,.5),d*v))};if(r.failed[h]){m(r.sent[h],r.done[h],l.failed);continue}let c=r.first[h]<0?r.done[h]:r.
+first[h],f=Math.max(r.last[h],c);m(r.sent[h],c,l.wait,.55),m(c,f,l.decode),m(f,r.done[h],l.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
 area:s,color:i}=e,r=this.requests.index.indexOf(this.marked);if(r<0)return;let[l,h]=this.y(this.requests.row[r],s);this.inside(e,()=>{n.strokeStyle=i("mark"),n.
-lineWidth=1.5;let p=this.at(this.requests.sent[r],s),u=this.at(this.requests.done[r],s);n.strokeRect(p-1,l-1,Math.max(u-p+2,3),h+2)})}point(e,n,s,i){super.point(
+lineWidth=1.5;let p=this.at(this.requests.sent[r],s),d=this.at(this.requests.done[r],s);n.strokeRect(p-1,l-1,Math.max(d-p+2,3),h+2)})}point(e,n,s,i){super.point(
 e,n,s,i),this.canvas.style.cursor=s!==void 0&&i!==void 0&&this.barAt(s,i)>=0?"pointer":""}tipAt(e,n){let s=this.barAt(e,n),i=this.requests;if(s<0)return null;let r=[
-["sent at",g(i.sent[s])]];return i.failed[s]?r.push(["failed after",g(i.done[s]-i.sent[s])]):(i.first[s]>=0&&r.push(["TTFT",g(i.first[s]-i.sent[s])]),r.push(["E\
-2E",g(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["affected","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function Ys(a){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[a]}function Js(a){return["queue","prefill","wait","decode",
+["sent at",b(i.sent[s])]];return i.failed[s]?r.push(["failed after",b(i.done[s]-i.sent[s])]):(i.first[s]>=0&&r.push(["TTFT",b(i.first[s]-i.sent[s])]),r.push(["E\
+2E",b(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["affected","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function Ys(a){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[a]}function Js(a){return["queue","prefill","wait","decode",
 "reply","unknown"].map(e=>({of:e,ns:a.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var Qs={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
 decode",reply:"reply",unknown:"not recorded"};function Fe(a,t=!1){let e=a.reduce((i,r)=>i+r.ns,0)||1,n=o("div",{class:"parts","aria-hidden":"true"},...a.map(i=>{
-let r=o("i",{title:`${i.name} ${g(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${Ys(i.of)})`,r})),s=i=>{let r=o("i");return r.style.
-background=`var(--${Ys(i)})`,r};return t?o("div",null,n,o("p",{class:"keys"},...Js(a).map(i=>o("span",{class:"key"},s(i.of),Qs[i.of]+" ",o("b",null,g(i.ns)))))):
-o("div",null,n,o("p",{class:"keys sums"},...Js(a).map(i=>o("span",{class:"key"},s(i.of),Qs[i.of]+" ",o("b",null,g(i.ns))))),o("table",{class:"split"},o("tbody",
-null,...[...a].sort((i,r)=>r.ns-i.ns).map(i=>o("tr",null,o("th",{scope:"row"},s(i.of),i.name,i.more&&o("small",null,i.more)),o("td",null,g(i.ns)),o("td",null,_(
+let r=o("i",{title:`${i.name} ${b(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${Ys(i.of)})`,r})),s=i=>{let r=o("i");return r.style.
+background=`var(--${Ys(i)})`,r};return t?o("div",null,n,o("p",{class:"keys"},...Js(a).map(i=>o("span",{class:"key"},s(i.of),Qs[i.of]+" ",o("b",null,b(i.ns)))))):
+o("div",null,n,o("p",{class:"keys sums"},...Js(a).map(i=>o("span",{class:"key"},s(i.of),Qs[i.of]+" ",o("b",null,b(i.ns))))),o("table",{class:"split"},o("tbody",
+null,...[...a].sort((i,r)=>r.ns-i.ns).map(i=>o("tr",null,o("th",{scope:"row"},s(i.of),i.name,i.more&&o("small",null,i.more)),o("td",null,b(i.ns)),o("td",null,T(
 i.ns/e)))))))}function Zs(a,t,e){let n=a.moments.find(i=>i.name==="sent")?.at??a.moments[0]?.at??0;return o("aside",{class:"panel","aria-label":"Request "+a.index},
 o("header",null,o("h2",null,"Request ",String(a.index),a.turn>0&&`, turn ${a.turn+1}`),o("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),a.id!==""&&o("p",{class:"id"},o("code",null,a.id)),a.failure!==""&&o("p",{class:"caveat"},"failed: "+a.failure+(a.error?": "+a.error:"")),a.ttft&&
-dr("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),ur(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
-4).map(i=>o("div",{class:"gap"},o("p",null,o("b",null,g(i.ns)),` until event ${i.event}`),Fe(i.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"Reque\
+cr("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),mr(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
+4).map(i=>o("div",{class:"gap"},o("p",null,o("b",null,b(i.ns)),` until event ${i.event}`),Fe(i.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"Reque\
 sts in the same steps"),o("p",{class:"chips"},...a.with.map(i=>o("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>e.request(i.index)}},
 String(i.index),o("small",null,"×"+i.steps))))),o("section",null,o("h3",null,"Moments"),o("dl",null,...a.moments.flatMap(i=>[o("dt",null,i.name),o("dd",null,i.
-name==="sent"?g(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+g(Math.abs(i.at-n)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(
-([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function dr(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,g(t.ns)),t.place&&o("span",{class:"soft"}," o\
-n "+t.place)),Fe(t.parts))}function ur(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
+name==="sent"?b(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+b(Math.abs(i.at-n)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(
+([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function cr(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,b(t.ns)),t.place&&o("span",{class:"soft"}," o\
+n "+t.place)),Fe(t.parts))}function mr(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
 "Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${Rt(r)}\
-: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var cr=2e5,mr=120,Be=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new gt(r.running.length,cr/r.bin_ns);let l=w=>o(
-"canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,b,k,...T)=>o("figure",null,o("figcaption",null,typeof w=="string"?o("span",null,w):w,o("span",{class:"ke\
-ys"},...b.map(([E,$])=>ti(E,$)),...T)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],u=o("input",{type:"ch\
-eckbox"});u.checked=!0,u.addEventListener("change",()=>{this.latency.log=u.checked,this.latency.draw()});let c=l(`Latency of requests by ${r.at_once?"end":"send"}\
- time`);this.latency=new qe(c,220,r,this.view),this.latency.whenClicked((w,b)=>{let k=this.latency.near(w,b);this.choose(k<0?null:r.index[k])});let m=new He(l("\
-Requests in progress over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let d=r.embedding?null:new Ne(l("Outpu\
-t tokens per second over time"),100,r,this.view,!1);d&&(this.tokens=d,this.rate.textContent=d.title(),this.binned.push(d),this.plots.push(d)),this.bars=new Ie(l(
+: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var fr=2e5,gr=120,Be=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new gt(r.running.length,fr/r.bin_ns);let l=w=>o(
+"canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,v,k,...S)=>o("figure",null,o("figcaption",null,typeof w=="string"?o("span",null,w):w,o("span",{class:"ke\
+ys"},...v.map(([R,$])=>ti(R,$)),...S)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=o("input",{type:"ch\
+eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let u=l(`Latency of requests by ${r.at_once?"end":"send"}\
+ time`);this.latency=new qe(u,220,r,this.view),this.latency.whenClicked((w,v)=>{let k=this.latency.near(w,v);this.choose(k<0?null:r.index[k])});let m=new He(l("\
+Requests in progress over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let c=r.embedding?null:new Ne(l("Outpu\
+t tokens per second over time"),100,r,this.view,!1);c&&(this.tokens=c,this.rate.textContent=c.title(),this.binned.push(c),this.plots.push(c)),this.bars=new Ie(l(
 "Requests as bars over time"),r,this.view,n),this.bars.whenChosen=w=>this.choose(w),this.plots.push(this.bars);let f=r.touched.some(w=>w>0)?[["k4","affected by \
-it: excluded from figures"]]:[],v=r.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],x=r.spreads.map(w=>{let b=new Oe(l(w.title+" by percentile"),190,w);return b.
-other=s?.plots.spreads.find(k=>k.name===w.name)??null,this.plots.push(b),h(w.title,b.other?[["k0","this run"],["k4","before"]]:[],b.canvas,o("span",{class:"soft"},
+it: excluded from figures"]]:[],g=r.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],x=r.spreads.map(w=>{let v=new Oe(l(w.title+" by percentile"),190,w);return v.
+other=s?.plots.spreads.find(k=>k.name===w.name)??null,this.plots.push(v),h(w.title,v.other?[["k0","this run"],["k4","before"]]:[],v.canvas,o("span",{class:"soft"},
 w.note))});this.el=o("div",{class:"run"},o("header",null,o("div",{class:"what"},o("h2",null,e.title),o("p",{class:"verdict"},e.verdict),...e.next.map(w=>o("p",{
 class:"next"},w)),o("p",{class:"facts"},[e.id,...e.tags,...e.head].join(" · "))),o("div",{class:"choices"},this.repetitions(),o("label",null,"against ",this.against))),
-o("div",{class:"cards"},...e.cards.map((w,b)=>o("div",{class:"card"},o("span",null,w.name),o("b",null,w.value),o("span",null,w.more),s?.cards[b]?.name===w.name&&
-o("span",{class:"before"},"before: "+s.cards[b].value)))),i&&fr(i),o("div",{class:"axis"},o("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and \
-E2E of each request",[...v,...f,["high","failed"],...p],c,o("label",null,u," logarithmic")),d&&h(this.rate,ct(r)?[["compute","busiest second"],["k1","mean"]]:[],
-d.canvas),h("Requests",[["host","in progress"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as reported by the server"]]:[]],m.canvas),
+o("div",{class:"cards"},...e.cards.map((w,v)=>o("div",{class:"card"},o("span",null,w.name),o("b",null,w.value),o("span",null,w.more),s?.cards[v]?.name===w.name&&
+o("span",{class:"before"},"before: "+s.cards[v].value)))),i&&br(i),o("div",{class:"axis"},o("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and \
+E2E of each request",[...g,...f,["high","failed"],...p],u,o("label",null,d," logarithmic")),c&&h(this.rate,ct(r)?[["compute","busiest second"],["k1","mean"]]:[],
+c.canvas),h("Requests",[["host","in progress"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as reported by the server"]]:[]],m.canvas),
 this.strip,h("Requests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),o("p",{class:"hin\
 t"},"Drag to zoom all plots, double-click to show the whole run. Click a dot or a bar to see the waits of its request.")),this.side),this.slow,o("section",null,
 o("h3",null,"Distributions"),o("div",{class:"spreads"},...x)),o("section",{class:"said"},o("h3",null,"Other facts"),o("dl",null,...e.facts.flatMap(w=>[o("dt",null,
@@ -974,7 +974,7 @@ ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e
 view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(A(t,"req",-1)):t.
 pass!==void 0&&this.steps?this.showStep({lane:A(t,"lane",0),step:A(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
-mr)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
+gr)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
 i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,l]=await Promise.all([i?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
 plots.at.length?M("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=r,h.draw();this.tokens&&(this.rate.textContent=
 this.tokens.title()),l&&this.take(l)}}take(t){this.requests=t,this.bars.show(t);let e=t.of-t.index.length;this.note.textContent=e>0?`${t.index.length} of ${t.of}\
@@ -991,10 +991,10 @@ close:()=>this.choose(null)})))}async showStep(t){let e=this.chosen,n=this.steps
 if(e!==this.chosen||!this.steps||!n)return;this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,s.with.map(r=>r.index)),this.lanes?.light([t]);let i=this.
 timeline(t.lane,n.from[t.step],n.to[t.step]);this.panel(o("aside",{class:"panel","aria-label":"Step "+t.step},o("header",null,o("h2",null,`Step ${t.step}`),o("b\
 utton",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:()=>this.choose(null)}},"×")),o("p",null,o("code",null,this.steps.names[n.name[t.step]])),
-o("dl",null,o("dt",null,"where"),o("dd",null,Rt(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,g(n.from[t.
-step])),o("dt",null,"took"),o("dd",null,g(n.to[t.step]-n.from[t.step]))),i&&o("p",null,o("a",{href:i},"show in the timeline")),o("section",null,o("h3",null,s.with.
+o("dl",null,o("dt",null,"where"),o("dd",null,Rt(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,b(n.from[t.
+step])),o("dt",null,"took"),o("dd",null,b(n.to[t.step]-n.from[t.step]))),i&&o("p",null,o("a",{href:i},"show in the timeline")),o("section",null,o("h3",null,s.with.
 length?"Requests in this step":"No request of this load was in this step"),o("p",{class:"chips"},...s.with.map(r=>o("button",{class:"chip",title:r.id,on:{click:()=>this.
-choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return C(L(this.store.params,
+choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return C(E(this.store.params,
 {tab:"timeline",c:s.capture,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=o("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
 me"});y(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>ti(["k0","k1","k2",
 "k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),o("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoom to\
@@ -1002,10 +1002,10 @@ me"});y(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that
 this.lanes),this.lanes.draw(),y(this.slow,o("h3",null,"Waits of the slow requests",o("span",{class:"soft"},t.steps_by==="time"?", by time":", by request id")),o(
 "div",{class:"tails"},this.run.plots.embedding?null:this.tail("TTFT",t.ttft),this.tail("Time between tokens",t.itl)),...t.notes.map(n=>o("p",{class:"soft"},n))),
 this.chosen="",this.follow(this.store.params)}unjoined(t){y(this.strip,o("p",{class:"soft"},"The waits of requests in recorded steps are unknown: "+t))}tail(t,e){
-let n=[...new Set(e.cases)];return o("div",null,o("h4",null,t,o("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${g(e.p99_ns)}`:"")),n.length===0?o("p",{class:"soft"},
+let n=[...new Set(e.cases)];return o("div",null,o("h4",null,t,o("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${b(e.p99_ns)}`:"")),n.length===0?o("p",{class:"soft"},
 "none in the recorded window"):Fe(e.parts,!0),e.below&&o("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one there"),o("\
 p",{class:"chips"},...n.slice(0,24).map(s=>o("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function ti(a,t){
-let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function fr(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
+let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function br(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
 o("dl",null,o("dt",null,"A"),o("dd",null,a.sides[0]),o("dt",null,"B"),o("dd",null,a.sides[1])),o("p",{class:"verdict"},a.verdict),a.unlike.length>0&&o("ul",null,
 ...a.unlike.map(t=>o("li",null,t))),...a.tables.map(t=>Cn(t)),...a.notes.map(t=>o("p",{class:"soft"},t)))}function ei(a,t){return JSON.stringify([a.run??t.session.run,a.rep,a.vs])}var $n=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","move to earlier times",n(s=>s.
@@ -1020,49 +1020,52 @@ show(s,n.rep,n.vs)}async choose(){let{signal:t}=this.gone,e=await M("load/runs",
 runs"),o("div",{class:"scroll"},o("table",null,o("thead",null,o("tr",null,o("th",null,"run"),o("th",null,"model"),o("th",null,"tags"),...n.map(s=>o("th",{class:"\
 r"},s)),o("th",null,"steps"))),o("tbody",null,...e.map(s=>o("tr",null,o("td",null,o("a",{href:this.at({run:s.id})},s.id),s.status!=="complete"&&o("span",{class:"\
 soft"}," "+s.status)),o("td",null,s.model),o("td",null,s.tags.join(", ")),...n.map(i=>{let r=s.numbers.find(l=>l.name===i);return o("td",{class:"r"},r?`${r.value.
-toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return C(L(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
-let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,u,c,m]=await Promise.all([M("load",l,s),M("load/req\
-uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let d=this.page=new Be(i,p,u,c,m);y(this.el,d.el),d.start();let f=d.against;
-if(!r.exported){let v=await M("load/runs",{},s);if(s.aborted)return;y(f,o("option",{value:""},"no other run"),...v.filter(x=>x.id!==t).map(x=>o("option",{value:x.
+toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return C(E(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
+let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,d,u,m]=await Promise.all([M("load",l,s),M("load/req\
+uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new Be(i,p,d,u,m);y(this.el,c.el),c.start();let f=c.against;
+if(!r.exported){let g=await M("load/runs",{},s);if(s.aborted)return;y(f,o("option",{value:""},"no other run"),...g.filter(x=>x.id!==t).map(x=>o("option",{value:x.
 id},[x.id,...x.tags].join(" ")))),f.value=n??"",f.addEventListener("change",()=>i.set({vs:f.value||null},"push")),f.disabled=f.options.length<2}if(p.recorded)try{
-let v=await M("load/steps",{run:t},s);!s.aborted&&v.rep===p.rep?d.join(v):s.aborted||d.unjoined(`steps were recorded in repetition ${v.rep+1} of this load`)}catch(v){
-if(s.aborted)return;d.unjoined(v instanceof Error?v.message:String(v))}}},ni={id:"bench",title:"Benchmark",needs:"runs",open:a=>new $n(a)};function qn(a){return a.p99_to_ns===null?"over "+g(a.p99_from_ns):a.p99_from_ns>0?`${g(a.p99_from_ns)} to ${g(a.p99_to_ns)}`:"under "+g(a.p99_to_ns)}var Lt=["ru\
-nning","queued","tokens","usage"],gr=6e4,si=10*6e4,jt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
-if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-si);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].
-flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??
-null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,gr),si)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
-samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:lt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.
-at.push(s.at_ms),n.values.push(i.includes(null)?null:lt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>br(n.ranks.map(
-s=>lt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function br(a){let t=a.filter(
-n=>n!==null),e=lt(t);return t.length<2||!e?null:Math.max(...t)*t.length/e}function lt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function ii(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
-n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function ri(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
+let g=await M("load/steps",{run:t},s);!s.aborted&&g.rep===p.rep?c.join(g):s.aborted||c.unjoined(`steps were recorded in repetition ${g.rep+1} of this load`)}catch(g){
+if(s.aborted)return;c.unjoined(g instanceof Error?g.message:String(g))}}},ni={id:"bench",title:"Benchmark",needs:"runs",open:a=>new $n(a)};function qn(a){return a.p99_to_ns===null?"over "+b(a.p99_from_ns):a.p99_from_ns>0?`${b(a.p99_from_ns)} to ${b(a.p99_to_ns)}`:"under "+b(a.p99_to_ns)}var Lt=["ru\
+nning","queued","tokens","usage"],vr=6e4,si=10*6e4,jt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
+if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-si);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}replies(t){return this.samples[t].slice(
+-60).flatMap(e=>e.reply_ns??[])}ranks(t){return[...new Set(this.samples[t].flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];
+return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(
+Math.max(t-e,vr),si)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;
+e.set(s.server,s.error?null:lt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(i.includes(null)?null:lt(i))}return n}imbalance(t){
+let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>wr(n.ranks.map(s=>lt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())
+for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function ii(a){if(a.length<20)return"";let t=[...a].sort((r,l)=>r-l),e=r=>t[Math.floor(r*(t.length-1))],n=e(
+.2),s=t.filter(r=>r>Math.max(4*n,1e7)),i=e(.95);return s.length<t.length/5||i<2e7?"":`answers in stalls: ${s.length} of the last ${t.length} replies took up to ${b(
+i)}, the others about ${b(n)}. Its process is stopped at times, held by a CPU quota, or busy`}function wr(a){let t=a.filter(n=>n!==null),e=lt(t);return t.length<
+2||!e?null:Math.max(...t)*t.length/e}function lt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function ri(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
+n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function ai(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
 n+l,s+h);r.length===1&&a.lineTo(n+r[0][0]+1,s+r[0][1]),a.stroke(),a.lineTo(n+r[r.length-1][0],i),a.lineTo(n+r[0][0],i),a.globalAlpha=.15,a.fill(),a.globalAlpha=
 1}}var De=26,je=class{constructor(t){this.color=t}color;canvas=o("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
 "2d"),r=this.canvas.clientWidth;if(!i||r===0)return;this.canvas.width=Math.round(r*s),this.canvas.height=Math.round(De*s),i.setTransform(s,0,0,s,0,0);let l=nt();
-i.fillStyle=l("line"),i.fillRect(0,De-1,r,1),i.lineWidth=1.25,ri(i,ii(t,e,n,r,De-3),l(this.color),0,1.5,De)}},Ue=class extends G{constructor(e,n){super(e,120,{left:52,
+i.fillStyle=l("line"),i.fillRect(0,De-1,r,1),i.lineWidth=1.25,ai(i,ri(t,e,n,r,De-3),l(this.color),0,1.5,De)}},Ue=class extends G{constructor(e,n){super(e,120,{left:52,
 bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:i}=e,{now:r,span:l}=this.
-sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((u,c)=>p.line.at[c]>=r-l?u??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
-"top";for(let[p,u]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=u,n.fillText(p===1?"now":"−"+g(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
-w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ri(n,ii(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ai=60;function Nn(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}function hi(a,t){return a.slice(a.indexOf(
+sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((d,u)=>p.line.at[u]>=r-l?d??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
+"top";for(let[p,d]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=d,n.fillText(p===1?"now":"−"+b(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
+w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ai(n,ri(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var oi=60;function Nn(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}function pi(a,t){return a.slice(a.indexOf(
 t)+1).find(n=>["over","alarm"].includes(n.kind)&&n.rule===t.rule&&n.server===t.server||n.kind==="end")?.at_ms??1/0}var Et=class extends Ue{marks=[];found(t){this.
 marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=Nn(i.after_ms,i.onset_ms,this.sight),l=Nn(i.at_ms,
-i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high");let h=Nn(i.onset_ms,Math.min(hi(this.marks,i),this.sight.now),this.sight);h&&(e.globalAlpha=.1,e.fillRect(
+i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high");let h=Nn(i.onset_ms,Math.min(pi(this.marks,i),this.sight.now),this.sight);h&&(e.globalAlpha=.1,e.fillRect(
 n.x+n.w*h[0],n.y,n.w*(h[1]-h[0]),n.h),e.globalAlpha=1),r&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*r[0],n.y,Math.max(n.w*(r[1]-r[0]),2),n.h),e.globalAlpha=1),l&&(e.
-lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},oi={alarm:"\
-begins",verdict:"verdict",failed:"failed",lost:"lost"},li=a=>a.kind!=="begin",We=class{constructor(t,e){this.marks=t;this.open=e;y(this.told,o("h2",null,"Findin\
+lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},li={alarm:"\
+begins",verdict:"verdict",failed:"failed",lost:"lost"},hi=a=>a.kind!=="begin",We=class{constructor(t,e){this.marks=t;this.open=e;y(this.told,o("h2",null,"Findin\
 gs"),this.list),this.write()}marks;open;told=o("section",{class:"watched","aria-live":"polite"});plot=new Et(o("canvas",{role:"img","aria-label":"Requests of th\
 e busiest rank relative to the mean, over the last minutes"}),t=>t.toFixed(1));figure=o("figure",null,o("figcaption",null,"Busiest rank over the mean"),this.plot.
-canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!li(t))for(this.list.dataset.none||t.kind==="over"||t.kind==="end"?this.write():this.list.prepend(
-this.item(t));this.list.children.length>ai;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===
-0,this.plot.show(n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(li).slice(
--ai).reverse();t.length?delete this.list.dataset.none:this.list.dataset.none="1",y(this.list,...t.length?t.map(e=>this.item(e)):[o("li",{class:"soft"},"Nothing \
-yet.")])}item(t){let e=i=>new Date(i).toLocaleTimeString([],{hour12:!1}),n=t.kind==="alarm"?hi(this.marks,t):1/0,s=n<1/0&&`over at ${e(n)}`;return o("li",{class:s!==
-!1?"past":oi[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).toISOString()},e(t.at_ms)),o("b",null,oi[t.kind]??t.kind),o("s\
+canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!hi(t))for(this.list.dataset.none||t.kind==="over"||t.kind==="end"?this.write():this.list.prepend(
+this.item(t));this.list.children.length>oi;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===
+0,this.plot.show(n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(hi).slice(
+-oi).reverse();t.length?delete this.list.dataset.none:this.list.dataset.none="1",y(this.list,...t.length?t.map(e=>this.item(e)):[o("li",{class:"soft"},"Nothing \
+yet.")])}item(t){let e=i=>new Date(i).toLocaleTimeString([],{hour12:!1}),n=t.kind==="alarm"?pi(this.marks,t):1/0,s=n<1/0&&`over at ${e(n)}`;return o("li",{class:s!==
+!1?"past":li[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).toISOString()},e(t.at_ms)),o("b",null,li[t.kind]??t.kind),o("s\
 pan",null,[t.server,t.rank===t.server?"":t.rank].filter(i=>i).join(" ")),o("span",{class:"text"},s&&o("b",null,s+": "),t.text,t.capture!==""&&" ",t.capture!==""&&
-o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var pi={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Ut={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function mt(a,t){return t==
-null?"–":a==="usage"?_(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function vr({name:a,role:t}){return t===""||a.toLowerCase().includes(
+o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var ui={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Ut={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function mt(a,t){return t==
+null?"–":a==="usage"?T(t):_(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function di({name:a,role:t}){return t===""||a.toLowerCase().includes(
 t)?a:`${t} ${a}`}var Hn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Lt.map(s=>({measure:s,value:o("b"),spark:new je(Ut[s])})),this.el=o("tr",null,
-o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:pi[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
+o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:ui[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
 let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=mt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
 this.dp,i.measure),e[i.measure],n)}},On=class{constructor(t){this.context=t;this.steps.value=String(A(t.store.params,"steps",10)),this.steps.addEventListener("c\
 hange",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),
@@ -1081,64 +1084,64 @@ ft"},t.servers.every(n=>n.url==="")?"Recording needs a server, not only a log: g
 let i=o("i");return i.style.background=`var(--${Ut[n]})`,o("span",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new We(t.marks,n=>this.open(n)):
 null,y(this.el,this.trouble,this.cards,this.watched?this.watched.told:this.shot,o("div",{class:"together"},o("figure",null,o("figcaption",null,"Requests ",e("ru\
 nning","running"),e("queued","queued")),this.requests.canvas),o("figure",null,o("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.
-figure),o("div",{class:"scroll"},o("table",{class:"ranks"},o("thead",null,o("tr",null,o("th",{scope:"col"},"rank"),...Lt.map(n=>o("th",{scope:"col"},pi[n]," ",this.
-scales[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${g(t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks share one sca\
+figure),o("div",{class:"scroll"},o("table",{class:"ranks"},o("thead",null,o("tr",null,o("th",{scope:"col"},"rank"),...Lt.map(n=>o("th",{scope:"col"},ui[n]," ",this.
+scales[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${b(t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks share one sca\
 le.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(
-this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){let t=this.servers.map((d,f)=>this.history.last(f)),e=Math.max(...t.map(d=>d?.at_ms??
-0)),n=Object.fromEntries(Lt.map(d=>[d,d==="usage"?1:this.history.top(d)])),s=[];this.servers.forEach((d,f)=>{for(let v of this.history.ranks(f)){let x=`${f} ${v}`,
-w=this.history.ranks(f).length>1,b=[this.servers.length>1?vr(d):"",w?"DP"+String(v).padStart(2,"0"):""].filter(T=>T!=="").join(" ")||d.name,k=this.rows.get(x);(!k||
-k.el.cells[0].textContent!==b)&&this.rows.set(x,k=new Hn(f,v,b)),s.push(k)}}),(s.length!==this.body.rows.length||s.some((d,f)=>this.body.rows[f]!==d.el))&&y(this.
-body,...s.map(d=>d.el));for(let d of Lt)this.scales[d].textContent=n[d]>0?`0 to ${mt(d,n[d])}`:"";let i={now:e,span:this.history.span(e)};for(let d of s)d.draw(
+this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){let t=this.servers.map((f,g)=>this.history.last(g)),e=Math.max(...t.map(f=>f?.at_ms??
+0)),n=Object.fromEntries(Lt.map(f=>[f,f==="usage"?1:this.history.top(f)])),s=[];this.servers.forEach((f,g)=>{for(let x of this.history.ranks(g)){let w=`${g} ${x}`,
+v=this.history.ranks(g).length>1,k=[this.servers.length>1?di(f):"",v?"DP"+String(x).padStart(2,"0"):""].filter(R=>R!=="").join(" ")||f.name,S=this.rows.get(w);(!S||
+S.el.cells[0].textContent!==k)&&this.rows.set(w,S=new Hn(g,x,k)),s.push(S)}}),(s.length!==this.body.rows.length||s.some((f,g)=>this.body.rows[g]!==f.el))&&y(this.
+body,...s.map(f=>f.el));for(let f of Lt)this.scales[f].textContent=n[f]>0?`0 to ${mt(f,n[f])}`:"";let i={now:e,span:this.history.span(e)};for(let f of s)f.draw(
 this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Ut.running},{line:this.history.total("queued"),color:Ut.queued}],i),this.output.
-show([{line:this.history.total("tokens"),color:Ut.tokens}],i),this.watched&&(this.watched.show(this.servers.map((d,f)=>this.history.imbalance(f)),i),this.requests.
-found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(d=>d?.ranks??[]),l=d=>t.map(f=>f?.[d]).filter(f=>f!=null).sort((f,v)=>v.mean_ns-
-f.mean_ns)[0],h=r.map(d=>d.usage).filter(d=>d!==null),p=l("ttft"),u=l("itl"),c=(d,f,v)=>o("div",{class:"card"},o("span",null,d),o("b",null,f),o("span",null,v));
-y(this.cards,c("Running",mt("running",lt(r.map(d=>d.running))),"requests"),c("Queued",mt("queued",lt(r.map(d=>d.queued))),"requests"),c("Output",mt("tokens",lt(
-t.map(d=>d?.tokens??null))),"tokens/s"),c("KV cache",h.length?_(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),c("TTFT",p?g(p.mean_ns):
-"–",p?"mean now; p99 "+qn(p):"no first token at the moment"),c("Between tokens",u?g(u.mean_ns):"–",u?"mean now; p99 "+qn(u):"no token at the moment"));let m=t.
-map((d,f)=>d?.error?`${this.servers[f].name}: ${d.error}`:d?.restarted?`${this.servers[f].name} was restarted`:"").filter(d=>d!=="");this.lost(m.join("; ")),this.
-el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await Qe("live/stop",{});return}let t=Math.min(Math.max(Math.
-round(Number(this.steps.value))||10,1),1e4);this.awaited=(await Qe("live/capture",{steps:t})).n}catch(t){y(this.told,o("p",{class:"bad"},t instanceof Error?t.message:
-String(t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=e?"Stop":"Record",e?this.button.dataset.stops="1":delete this.
-button.dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&o("p",null,"Kept as run ",o("button",{class:"link",on:{click:()=>this.open(t.run)}},t.run),".");
-y(this.told,e&&o("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stopped")&&o("p",{class:"bad"},t.error),s,t.now.length>0&&o("pre",null,
-t.now.join(`
+show([{line:this.history.total("tokens"),color:Ut.tokens}],i),this.watched&&(this.watched.show(this.servers.map((f,g)=>this.history.imbalance(g)),i),this.requests.
+found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(f=>f?.ranks??[]),l=f=>t.map(g=>g?.[f]).filter(g=>g!=null).sort((g,x)=>x.mean_ns-
+g.mean_ns)[0],h=r.map(f=>f.usage).filter(f=>f!==null),p=l("ttft"),d=l("itl"),u=(f,g,x)=>o("div",{class:"card"},o("span",null,f),o("b",null,g),o("span",null,x));
+y(this.cards,u("Running",mt("running",lt(r.map(f=>f.running))),"requests"),u("Queued",mt("queued",lt(r.map(f=>f.queued))),"requests"),u("Output",mt("tokens",lt(
+t.map(f=>f?.tokens??null))),"tokens/s"),u("KV cache",h.length?T(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),u("TTFT",p?b(p.mean_ns):
+"–",p?"mean now; p99 "+qn(p):"no first token at the moment"),u("Between tokens",d?b(d.mean_ns):"–",d?"mean now; p99 "+qn(d):"no token at the moment"));let m=t.
+map((f,g)=>f?.error?`${this.servers[g].name}: ${f.error}`:f?.restarted?`${this.servers[g].name} was restarted`:"").filter(f=>f!==""),c=this.servers.flatMap((f,g)=>ii(
+this.history.replies(g)).replace(/^./,x=>`${di(f)} ${x}`)||[]);this.lost([...m,...c].join("; ")),this.el.dataset.drawn=String(e)}async record(){if(!this.button.
+disabled)try{if(this.button.dataset.stops){await Qe("live/stop",{});return}let t=Math.min(Math.max(Math.round(Number(this.steps.value))||10,1),1e4);this.awaited=
+(await Qe("live/capture",{steps:t})).n}catch(t){y(this.told,o("p",{class:"bad"},t instanceof Error?t.message:String(t)))}}capture(t){let e=t.state==="recording",
+{store:n}=this.context;this.button.textContent=e?"Stop":"Record",e?this.button.dataset.stops="1":delete this.button.dataset.stops,this.steps.disabled=e;let s=t.
+state==="done"&&o("p",null,"Kept as run ",o("button",{class:"link",on:{click:()=>this.open(t.run)}},t.run),".");y(this.told,e&&o("p",null,`Recording ${t.steps} \
+steps…`),(t.state==="failed"||t.state==="stopped")&&o("p",{class:"bad"},t.error),s,t.now.length>0&&o("pre",null,t.now.join(`
 `)),t.lines.length>0&&o("details",{open:t.state==="failed"},o("summary",null,"Messages"),o("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(L(e.params,{tab:"summary",c:t,run:null}))}};function wr(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
+e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function xr(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var zn={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new On(a):wr()};function xr(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
-function di(a){let t=Math.abs(a.value)>=1e3?S(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
+recorded."))}}var zn={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new On(a):xr()};function yr(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+function ci(a){let t=Math.abs(a.value)>=1e3?_(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
 var In=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new _t(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return y(this.el,o("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
-each keep one."));y(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${S(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
+each keep one."));y(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${_(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
 this.table.set(s)})}context;el=o("div",{class:"runs"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
-session:e}=this.context,n=(r,l,h)=>o("a",{href:C(L(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
+session:e}=this.context,n=(r,l,h)=>o("a",{href:C(E(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 summary of the capture"),r.load&&n({tab:"bench",run:r.id},"load","latencies of the requests"),r.traces&&s!==void 0&&s.split(":")[0]!==r.id&&n({tab:"kernels",c:s,
-vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>xr(r.created_ms),
+vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>yr(r.created_ms),
 class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>o("span",{class:"status is-"+r.status.replace(/[^a-z]/g,
 ""),title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>o("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(
-l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(di).join(", "),cell:r=>r.
-numbers.slice(0,3).map(di).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>Gn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
+l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(ci).join(", "),cell:r=>r.
+numbers.slice(0,3).map(ci).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>Gn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
 {id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Ge={id:"\
-runs",title:"Runs",needs:"runs",open:a=>new In(a)};var Fn=[rn,As,Fs,Ce,Gs,ni,zn,Ge],W=document.documentElement,ui=matchMedia("(prefers-color-scheme: dark)");function Wt(a){if(a instanceof DOMException&&a.name===
+runs",title:"Runs",needs:"runs",open:a=>new In(a)};var Fn=[rn,As,Fs,Ce,Gs,ni,zn,Ge],W=document.documentElement,mi=matchMedia("(prefers-color-scheme: dark)");function Wt(a){if(a instanceof DOMException&&a.name===
 "AbortError")return;let t=a instanceof Error?a.message:String(a);W.dataset.error??=t,Gt.hidden=!1,y(Gt,t)}addEventListener("error",a=>Wt(a.error??a.message));addEventListener(
 "unhandledrejection",a=>Wt(a.reason));var Gt=o("p",{class:"trouble",role:"alert",hidden:!0}),V=o("main",{id:"main",tabindex:"-1"}),Bn=class{constructor(t){this.
 session=t;document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),V.focus())}},"Skip to the view"),o("header",{class:"to\
-p"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),yr(t),this.perfetto,this.picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+p"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),kr(t),this.perfetto,this.picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
 label":"Light or dark",on:{click:()=>this.turn()}},"◐"),o("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
 "keydown",{key:"?"}))}},"?")),Gt,V),[...Fn.filter(e=>e!==Ce),Ce].forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.
-open(e.id))),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(L(this.store.params,{tab:this.
-tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),ui.addEventListener("change",()=>this.paint()),Xn(()=>this.ready()),addEventListener(
+open(e.id))),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,{tab:this.
+tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),mi.addEventListener("change",()=>this.paint()),Xn(()=>this.ready()),addEventListener(
 "beforeprint",()=>this.paper(!0)),addEventListener("afterprint",()=>this.paper(!1)),this.change(this.store.params,{})}session;store=new Jt;keys=new Yt;view=null;shown="";loose=[];reaching="";nav=o(
 "nav",{"aria-label":"Views"});perfetto=o("a",{class:"perfetto",target:"_blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the r\
 elevant rows pinned"},"Perfetto");picker=o("select",{"aria-label":"Capture",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;return e===
 void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.needs){case"capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"light":return this.
 capture()?.light??!1;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=Fn.
-filter(s=>this.offers(s)),n=this.session.captures.length>0?rn:this.session.live?zn:Ge;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(L(
+filter(s=>this.offers(s)),n=this.session.captures.length>0?rn:this.session.live?zn:Ge;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(E(
 this.store.params,{tab:t}))}turn(){this.store.set({theme:W.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=W.dataset.theme;W.dataset.
-theme=W.dataset.print?"light":t==="light"||t==="dark"?t:ui.matches?"dark":"light",W.dataset.theme!==e&&this.view?.restyle?.()}paper(t){t?W.dataset.print="1":delete W.
+theme=W.dataset.print?"light":t==="light"||t==="dark"?t:mi.matches?"dark":"light",W.dataset.theme!==e&&this.view?.restyle?.()}paper(t){t?W.dataset.print="1":delete W.
 dataset.print,t&&V.querySelectorAll("details").forEach(e=>e.open=!0),this.paint(),this.view?.restyle?.()}change(t,e){delete W.dataset.ready,this.paint();let n=this.
 tab(),s=this.session.captures,i=this.capture();if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.stringify([n.
 id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),Ct()&&
@@ -1147,10 +1150,10 @@ V,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.para
 s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.store.params,this.store.params))}).catch(s=>{n()&&(V.replaceChildren(),Wt(s))}).finally(()=>n()&&(this.
 reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.
 push(s),s}})}show(t,e,n){this.view?.close?.(),P(),this.shown=e,Gt.hidden=!0,delete W.dataset.error;try{this.view=t.open(n),V.className="view-"+t.id,V.replaceChildren(
-this.view.el)}catch(s){this.view=null,V.replaceChildren(),Wt(s)}}head(t,e){y(this.nav,...Fn.filter(r=>this.offers(r)).map(r=>o("a",{href:C(L(e,{tab:r.id})),"ari\
+this.view.el)}catch(s){this.view=null,V.replaceChildren(),Wt(s)}}head(t,e){y(this.nav,...Fn.filter(r=>this.offers(r)).map(r=>o("a",{href:C(E(e,{tab:r.id})),"ari\
 a-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=
 `perfetto/${encodeURIComponent(s??"")}/`;let i=Kt(this.session);this.picker.hidden=i.length<2||!["capture","light"].includes(t.needs)&&t!==Ge,this.picker.hidden||
 (y(this.picker,...i.map(r=>o("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.
-title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Ct()&&(W.dataset.ready="1")}))}};function yr({exported:a,version:t}){return a!==
+title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Ct()&&(W.dataset.ready="1")}))}};function kr({exported:a,version:t}){return a!==
 null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,
 `Written by stepscope ${t}; stepscope view shows the whole capture.`)))}document.body.replaceChildren(Gt,V);M("session").then(a=>new Bn(a)).catch(Wt);})();

@@ -6,7 +6,7 @@ import { post } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, whole } from "../state";
 import type { Context, Tab, View } from "../view";
-import { type Capture, type Hello, History, type Mark, type Measure, measures, p99, type Sample, type Server, sum } from "./data";
+import { type Capture, type Hello, History, type Mark, type Measure, measures, p99, type Sample, type Server, stalls, sum } from "./data";
 import { type Sight, Spark } from "./spark";
 import { Marked, Watched } from "./watch";
 
@@ -181,7 +181,8 @@ class LiveView implements View {
       card("TTFT", ttft ? duration(ttft.mean_ns) : "–", ttft ? "mean now; p99 " + p99(ttft) : "no first token at the moment"),
       card("Between tokens", itl ? duration(itl.mean_ns) : "–", itl ? "mean now; p99 " + p99(itl) : "no token at the moment"));
     const errors = last.map((s, i) => (s?.error ? `${this.servers[i].name}: ${s.error}` : s?.restarted ? `${this.servers[i].name} was restarted` : "")).filter((e) => e !== "");
-    this.lost(errors.join("; "));
+    const held = this.servers.flatMap((s, i) => stalls(this.history.replies(i)).replace(/^./, (c) => `${called(s)} ${c}`) || []);
+    this.lost([...errors, ...held].join("; "));
     this.el.dataset.drawn = String(now);
   }
 
