@@ -27,7 +27,7 @@ func TestStallsOf(t *testing.T) {
 		}
 	}
 	s := stallsOf(replies(stopped(60*ms, 100*ms)))
-	if s == nil || s.N < 14 || math.Abs(s.Length-0.055) > 0.01 || math.Abs(s.Every-0.1) > 0.002 {
+	if s == nil || s.N < 14 || math.Abs(s.Length-0.06) > 0.013 || math.Abs(s.Every-0.1) > 0.002 {
 		t.Errorf("stopped 60 of 100 ms: %+v", s)
 	}
 	at := map[time.Duration]bool{100 * ms: true, 225 * ms: true, 300 * ms: true, 625 * ms: true, 1050 * ms: true, 1075 * ms: true, 1400 * ms: true}

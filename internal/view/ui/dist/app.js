@@ -736,14 +736,14 @@ c.self_ns,b(e(c.self_ns)))}]:[],{id:"share",title:"share",num:c=>c.total_ns,text
 p,c.total_ns/Math.max(t.total_ns,1))},...t.wait_ns>0?[{id:"wait",title:"waits",help:Hs,num:c=>c.wait_ns,text:c=>m(c.wait_ns,b(e(c.wait_ns)))}]:[],{id:"count",title:"\
 kernels",help:"per step and rank",num:c=>c.count,text:c=>m(c.count,d(c.count/Math.max(t.steps,1)))},...t.rows.some(c=>c.role!=="")?[{id:"role",title:"role",help:"\
 the modules of the model whose main kernel this is",text:c=>c.role,cell:c=>zs(c.role,c.role)},{id:"floor",title:"floor",help:"per step: the least time of these \
-modules at the peaks of the device",num:c=>c.floor_ns,text:c=>m(c.floor_ns,b(e(c.floor_ns)))}]:[],...t.rows.some(c=>c.source!=="")?[{id:"source",title:"source",
-help:"the place in the program that launches it",text:c=>c.source,cell:c=>zs(c.source,c.sources||c.source)}]:[],...i?[{id:"median",title:"median",num:c=>c.median_ns,
-text:c=>b(c.median_ns)},{id:"p99",title:"p99",num:c=>c.p99_ns,text:c=>b(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>b(c.max_ns)},{id:"spread",title:"\
-over ranks",help:"the rank with the longest median, beside the one with the shortest; or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Os,
-cell:c=>o("span",{title:c.only_rank||c.rank_spread<Is?"":`the median on ${c.slowest_rank}, beside ${c.fastest_rank}, which has the shortest`},Os(c))},...t.rows.
-some(c=>c.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.tflop_s,text:c=>m(c.tflop_s,d(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.
-gb_s,text:c=>m(c.gb_s,d(c.gb_s))}]:[]]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),
-this.legend(),this.zoom(),this.light())}zoom(){let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=A(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.
+modules at the peaks of the device",num:c=>c.floor_ns,text:c=>m(c.floor_ns,b(e(c.floor_ns)))}]:[],...i?[{id:"median",title:"median",num:c=>c.median_ns,text:c=>b(
+c.median_ns)},{id:"p99",title:"p99",num:c=>c.p99_ns,text:c=>b(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>b(c.max_ns)},{id:"spread",title:"over\
+ ranks",help:"the rank with the longest median, beside the one with the shortest; or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Os,cell:c=>o(
+"span",{title:c.only_rank||c.rank_spread<Is?"":`the median on ${c.slowest_rank}, beside ${c.fastest_rank}, which has the shortest`},Os(c))},...t.rows.some(c=>c.
+tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.tflop_s,text:c=>m(c.tflop_s,d(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.gb_s,
+text:c=>m(c.gb_s,d(c.gb_s))}]:[]]:[],...t.rows.some(c=>c.source!=="")?[{id:"source",title:"source",help:"the place in the program that launches it",text:c=>c.source,
+cell:c=>zs(c.source,c.sources||c.source)}]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,
+0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=A(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.
 length?n:qs(t,e);this.graph.zoom(s);let{store:i}=this.context,r=Ee(t,s),l=(m,c)=>o("a",{href:C({...i.params,node:String(m)})},c),h=m=>t.names[t.name[m]],p=this.
 rows,d=m=>b(m/Math.max(p.steps,1)),u=p.rows.find(m=>m.class==="wait")?.total_ns??p.wait_ns;if(r.length===0)return y(this.crumbs,`${d(t.total[0])} of GPU time pe\
 r step and rank, ${u>0?d(u)+" of it waiting for other ranks, ":""}over ${_(String(this.rows.steps))} steps of all ranks together`);y(this.crumbs,l(0,"all"),...r.

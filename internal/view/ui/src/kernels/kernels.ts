@@ -196,7 +196,6 @@ class Kernels implements View {
         { id: "role", title: "role", help: "the modules of the model whose main kernel this is", text: (x: Row) => x.role, cell: (x: Row) => cut(x.role, x.role) },
         { id: "floor", title: "floor", help: "per step: the least time of these modules at the peaks of the device", num: (x: Row) => x.floor_ns, text: (x: Row) => known(x.floor_ns, duration(per(x.floor_ns))) },
       ] : []),
-      ...(r.rows.some((x) => x.source !== "") ? [{ id: "source", title: "source", help: "the place in the program that launches it", text: (x: Row) => x.source, cell: (x: Row) => cut(x.source, x.sources || x.source) }] : []),
       ...(kernels ? [
         { id: "median", title: "median", num: (x: Row) => x.median_ns, text: (x: Row) => duration(x.median_ns) },
         { id: "p99", title: "p99", num: (x: Row) => x.p99_ns, text: (x: Row) => duration(x.p99_ns) },
@@ -205,7 +204,8 @@ class Kernels implements View {
           cell: (x: Row) => h("span", { title: x.only_rank || x.rank_spread < leastSpread ? "" : `the median on ${x.slowest_rank}, beside ${x.fastest_rank}, which has the shortest` }, overRanks(x)) },
         ...(r.rows.some((x) => x.tflop_s > 0) ? [{ id: "tflops", title: "TFLOP/s", num: (x: Row) => x.tflop_s, text: (x: Row) => known(x.tflop_s, count(x.tflop_s)) }] : []),
         ...(r.rows.some((x) => x.gb_s > 0) ? [{ id: "gbs", title: "GB/s", num: (x: Row) => x.gb_s, text: (x: Row) => known(x.gb_s, count(x.gb_s)) }] : []),
-      ] : [])];
+      ] : []),
+      ...(r.rows.some((x) => x.source !== "") ? [{ id: "source", title: "source", help: "the place in the program that launches it", text: (x: Row) => x.source, cell: (x: Row) => cut(x.source, x.sources || x.source) }] : [])];
   }
 
   private show(): void {
