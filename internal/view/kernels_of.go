@@ -9,9 +9,9 @@ import (
 	"github.com/stepscope/stepscope/internal/view/kernels"
 )
 
-// told adds to the rows of kernels what the report tells of them: the places in the program that launch them, and the
-// modules of the model whose main kernels they are, with the floors of these modules.
-func (c *Capture) told(q kernels.Query, rows []kernels.Row) {
+// explain adds figures of the report to the rows of kernels: the places in the program that launch them, and the modules
+// of the model whose main kernels they are. Floors are those of these modules.
+func (c *Capture) explain(q kernels.Query, rows []kernels.Row) {
 	at := make(map[string]*kernels.Row, len(rows))
 	for i := range rows {
 		r := &rows[i]

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -23,6 +24,7 @@ import (
 type pack struct {
 	left   int
 	blocks []string
+	sized  map[[sha256.Size]byte]string // blocks that were only sized, by the hash of their text
 	index  [][4]any
 }
 
@@ -49,12 +51,16 @@ func (p under) Add(leave int, answers ...timeline.Answer) bool {
 
 // Size returns the number of bytes that answers would take as one block.
 func (p *pack) Size(answers ...timeline.Answer) int {
-	block, _ := p.block(answers)
+	block, _, sum := p.block(answers)
+	if p.sized == nil {
+		p.sized = map[[sha256.Size]byte]string{}
+	}
+	p.sized[sum] = block
 	return len(block) + len(`"",`) + indexBytes*len(answers)
 }
 
 // block returns answers as a block, and their entries in block 0.
-func (p *pack) block(answers []timeline.Answer) (string, [][4]any) {
+func (p *pack) block(answers []timeline.Answer) (string, [][4]any, [sha256.Size]byte) {
 	var whole []byte
 	at := make([][4]any, len(answers))
 	for i, a := range answers {
@@ -65,12 +71,17 @@ func (p *pack) block(answers []timeline.Answer) (string, [][4]any) {
 		at[i] = [4]any{a.What, len(p.blocks) + 1, len(whole), len(text)}
 		whole = append(whole, text...)
 	}
-	return compressed(whole), at
+	sum := sha256.Sum256(whole)
+	block, known := p.sized[sum]
+	if !known {
+		block = compressed(whole)
+	}
+	return block, at, sum
 }
 
 // Add adds answers as one block if at least leave bytes then remain free; otherwise it adds none of them.
 func (p *pack) Add(leave int, answers ...timeline.Answer) bool {
-	block, at := p.block(answers)
+	block, at, _ := p.block(answers)
 	takes := len(block) + len(`"",`) + indexBytes*len(answers)
 	if p.left-takes < leave {
 		return false

@@ -45,7 +45,7 @@ func (s *Server) table(c *Capture, r *http.Request) (any, error) {
 	}
 	table := c.Kernels.Table(q, against)
 	if q.By == kernels.Kernel {
-		c.told(q, table.Rows)
+		c.explain(q, table.Rows)
 	}
 	return table, nil
 }

@@ -44,7 +44,7 @@ type Row struct {
 	Fast   string  `json:"fastest_rank"`
 	Only   string  `json:"only_rank"` // the rank, if only one of several ranks runs it; otherwise ""
 
-	// The fields below are known for some kernels of the shown capture: see Explain.
+	// The fields below are known for some kernels of the shown capture: see Capture.explain of package view.
 	Role    string `json:"role"`     // modules of the model whose main kernel this is
 	Floor   int64  `json:"floor_ns"` // least time of these modules at the peaks of the device, in the selected steps
 	Source  string `json:"source"`   // place in the program that launches it most often

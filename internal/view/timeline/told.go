@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Details of spans in an exported page. Details that are used together are one answer: details?rank=R&block=B has the
-// spans B·detailBlock to (B+1)·detailBlock-1 of a rank, by their numbers, and groups?block=B the groups of counterparts
+// Details of spans in an exported page. Details that are used together are one answer. details?rank=R&block=B has the
+// spans B·detailBlock to (B+1)·detailBlock-1 of a rank, by their numbers. groups?block=B has the groups of counterparts
 // B·groupBlock to (B+1)·groupBlock-1. A link is the number of its span if the page has the columns of all spans, and -1
 // if there is no such span; else it is a Link.
 const (
@@ -17,7 +17,7 @@ const (
 	answerBytes = 400_000 // of the answers that are compressed together
 )
 
-// detail is a Selected without what the page can find by itself.
+// detail is a Selected without the parts that the page derives from the columns.
 type detail struct {
 	Name     string `json:"name"`
 	Category string `json:"category"`
