@@ -20,6 +20,11 @@ export function figure(measure: Measure, v: number | null | undefined): string {
   return groupDigits(v < 10 && !Number.isInteger(v) ? v.toFixed(1) : String(Math.round(v)));
 }
 
+/** From where to where the small plots of a measure go. */
+function scaleOf(measure: Measure, top: number): string {
+  return top > 0 ? `0 to ${figure(measure, top)}` : "";
+}
+
 /** What a server is called: its role is said unless its name says it. */
 function called({ name, role }: Server): string {
   return role === "" || name.toLowerCase().includes(role) ? name : `${role} ${name}`;
@@ -38,6 +43,7 @@ class Row {
   draw(history: History, tops: Record<Measure, number>, sight: Sight): void {
     const last = history.last(this.server)?.ranks.find((r) => r.dp === this.dp);
     for (const c of this.cells) {
+      c.value.closest("td")!.dataset.title = titles[c.measure] + " " + scaleOf(c.measure, tops[c.measure]); // on phones, which have no head
       c.value.textContent = figure(c.measure, last?.[c.measure]);
       c.spark.draw(history.line(this.server, this.dp, c.measure), tops[c.measure], sight);
     }
@@ -162,7 +168,7 @@ class LiveView implements View {
       }
     });
     if (wanted.length !== this.body.rows.length || wanted.some((r, i) => this.body.rows[i] !== r.el)) fill(this.body, ...wanted.map((r) => r.el));
-    for (const m of measures) this.scales[m].textContent = tops[m] > 0 ? `0 to ${figure(m, tops[m])}` : "";
+    for (const m of measures) this.scales[m].textContent = scaleOf(m, tops[m]);
     const sight = { now, span: this.history.span(now) };
     for (const r of wanted) r.draw(this.history, tops, sight);
     this.requests.show([{ line: this.history.total("running"), color: colors.running }, { line: this.history.total("queued"), color: colors.queued }], sight);
