@@ -188,7 +188,7 @@ func TestAction(t *testing.T) {
 	hub := httptest.NewServer(api)
 	defer hub.Close()
 	inputs := map[string]string{
-		"version": "installed", "token": "secret", "base-url": base, "fail-on": "tpot.median>300%",
+		"version": "installed", "token": "secret", "base-url": base, "fail-on": "tpot.median>1000%",
 		"bench-args": "--dataset-name random-ids --num-prompts 40 --random-input-len 16 --random-output-len 8 --max-concurrency 1 --seed 1 --quiet",
 	}
 	for _, c := range []struct {
