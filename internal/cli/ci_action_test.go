@@ -176,20 +176,19 @@ func TestAction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: loads three servers")
 	}
-	serve := []string{"serve", "--port", "0", "--model-path", "builtin:llama-tiny", "--tp-size", "2", "--max-total-tokens", "4096"}
-	base, _, stop := serving(t, serve...)
-	defer stop()
-	same, _, stop := serving(t, serve...)
-	defer stop()
-	slow, _, stop := serving(t, append(serve, "--device-fault", "rank=1,from=1,to=100000000,kernel_sleep=2ms")...)
-	defer stop()
+	serve := func(sleep string) string { // every kernel takes so much longer that a busy machine makes no difference
+		url, _, stop := serving(t, "serve", "--port", "0", "--model-path", "builtin:llama-tiny", "--max-total-tokens", "4096", "--device-fault", "rank=0,from=1,to=100000000,kernel_sleep="+sleep)
+		t.Cleanup(func() { stop() })
+		return url
+	}
+	base, same, slow := serve("200us"), serve("200us"), serve("2ms")
 
 	api := &comments{bodies: []string{"first", "text of a user\n<!-- stepscope:gate -->"}}
 	hub := httptest.NewServer(api)
 	defer hub.Close()
 	inputs := map[string]string{
-		"version": "installed", "token": "secret", "base-url": base, "fail-on": "tpot.median>1000%",
-		"bench-args": "--dataset-name random-ids --num-prompts 40 --random-input-len 16 --random-output-len 8 --max-concurrency 1 --seed 1 --quiet",
+		"version": "installed", "token": "secret", "base-url": base, "fail-on": "tpot.median>30%",
+		"bench-args": "--dataset-name random-ids --num-prompts 20 --random-input-len 16 --random-output-len 6 --max-concurrency 1 --seed 1 --quiet",
 	}
 	for _, c := range []struct {
 		name, url, comment string
@@ -198,10 +197,10 @@ func TestAction(t *testing.T) {
 		verdict            string
 		comments           int
 	}{
-		{"the same build", same, "auto", 0, 0, "no regression by tpot.median>300", 3},
+		{"the same build", same, "auto", 0, 0, "no regression by tpot.median", 3},
 		{"a slow build", slow, "auto", 0, 4, "REGRESSION: 1 figure", 3},
 		{"a fork", slow, "auto", 403, 4, "REGRESSION: 1 figure", 3},
-		{"a comment is wanted", same, "true", 403, 1, "no regression", 3},
+		{"a comment is wanted", same, "true", 403, 1, "", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := maps.Clone(inputs)
