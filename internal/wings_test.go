@@ -150,7 +150,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 131_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, the server for agents, and alerts
+	mostCore      = 131_600 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, the server for agents, and alerts
 	mostReference = 32_000
 )
 
