@@ -153,7 +153,7 @@ var arrows = []struct {
 	}},
 	{"internal/view/timeline", []string{
 		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match",
-		"internal/explain/prep", "internal/explain/result", "trace",
+		"internal/explain/prep", "internal/explain/report", "internal/explain/result", "trace",
 	}},
 	{"internal/watch", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/live", "internal/base/metric",

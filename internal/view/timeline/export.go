@@ -177,6 +177,9 @@ func (t *Timeline) whole(level int) *Query {
 			q.Parts = append(q.Parts, Part{First: at, Last: at, From: from, To: to})
 		}
 	}
+	if n := len(t.lanes); len(t.sums) > 0 {
+		q.Parts = append(q.Parts, Part{First: n, Last: n + len(t.sums) - 1, From: from, To: to})
+	}
 	return q
 }
 

@@ -28,7 +28,10 @@ import (
 // Timeline is the timeline of all ranks of a capture. It is safe for concurrent use.
 type Timeline struct {
 	ranks                    []*rank
-	lanes                    []*lane // lanes of all rows
+	lanes                    []*lane   // lanes of all rows
+	sums                     []sumLane // lanes of groups, numbered after the lanes of rows
+	groupings                []Grouping
+	late                     []int64 // see lateness
 	rows                     []Row
 	names                    names
 	coarse                   map[Place]*Tile
@@ -83,6 +86,8 @@ func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline
 	t.meet()
 	t.stretch()
 	t.keepCoarse()
+	t.group()
+	t.late = t.lateness()
 	t.epoch = t.fingerprint()
 	return t, nil
 }

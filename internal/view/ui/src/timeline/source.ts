@@ -4,7 +4,7 @@
 import { bytes, Failed, json } from "../api";
 import type { Changes } from "../state";
 import type { State } from "./address";
-import { layout } from "./layout";
+import { layout, shownText } from "./layout";
 import { Names, Tiles } from "./tiles";
 import type { Alignment, Collectives, Counterpart, Found, Head, Link, Member, Ribbon, Ribbons, Selected, Table } from "./wire";
 
@@ -72,7 +72,7 @@ export class Source {
 
   /** The rows that are shown unless some were unfolded or left out. */
   private pinned(): string {
-    return layout(this.head, new Set(), []).groups.flatMap((g) => g.rows.map((p) => p.row)).join(",");
+    return shownText(this.head, layout(this.head, new Set(), []));
   }
 
   private sums(): string {
