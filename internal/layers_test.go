@@ -364,7 +364,7 @@ var arrows = []struct {
 	{"internal/explain/layers", nil},
 	{"internal/explain/result", []string{"internal/base/metric", "internal/explain/fact", "trace"}},
 	{"internal/explain/fact", nil},
-	{"internal/tracefile/clock", nil},
+	{"internal/tracefile/clock", []string{"internal/base/metric"}},
 	{"internal/testing/slurmtest", []string{"internal/job/slurm"}},
 	{"internal/job/slurm", nil},
 	{"internal/testing/sqlitedb", nil},
