@@ -77,8 +77,10 @@ func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline
 		t.ranks = append(t.ranks, &rank{Rank: r, t: traces[next+at]})
 		next += at + 1
 	}
-	for i := range t.ranks {
-		t.addRank(i)
+	all := make([]built, len(t.ranks))
+	each(len(all), func(i int) { all[i] = t.build(i) })
+	for i, b := range all {
+		t.addRank(i, b)
 	}
 	if t.from > t.to {
 		t.from, t.to = 0, 1

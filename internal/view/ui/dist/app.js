@@ -1,17 +1,17 @@
 "use strict";(()=>{function Xt({captures:a}){return[...new Map(a.flatMap(e=>e.beside.length>0?e.beside:[e]).map(e=>[e.id,e])).values()]}var q=class extends Error{constructor(e,n){
-super(e);this.status=n}status},Ze=class a{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
+super(e);this.status=n}status},tn=class a{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
 ...s])=>[n,s])))}blocks;static mostOpen=8;open=new Map;index;block(t){let e=this.open.get(t);if(e===void 0){let n=Uint8Array.from(atob(this.blocks[t]),s=>s.charCodeAt(
 0));e=new Response(new Blob([n]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()}else this.open.delete(t);this.open.set(t,e);for(let n of this.
 open.keys()){if(this.open.size<=a.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(t);if(e===void 0)throw new q("This is\
- not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Pt=(a=>a===null?null:new Ze(JSON.
-parse(a.textContent??"[]")))(document.getElementById("answers"));function en(a,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.
-isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var tn=0,Vn=()=>{};function Xn(a){Vn=a}async function Ct(a){
-tn++;try{return await a}finally{setTimeout(()=>{--tn===0&&Vn()})}}function $t(){return tn===0}async function nn(a,t){let e;try{e=await fetch(a,t)}catch(i){throw t.
+ not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Pt=(a=>a===null?null:new tn(JSON.
+parse(a.textContent??"[]")))(document.getElementById("answers"));function nn(a,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.
+isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var en=0,Vn=()=>{};function Xn(a){Vn=a}async function Ct(a){
+en++;try{return await a}finally{setTimeout(()=>{--en===0&&Vn()})}}function $t(){return en===0}async function sn(a,t){let e;try{e=await fetch(a,t)}catch(i){throw t.
 signal?.aborted?i:new q("stepscope does not answer: has it stopped?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new q(s,
-e.status)}function M(a,t={},e){let n=en(a,t);return Ct((async()=>Pt!==null?JSON.parse(new TextDecoder().decode(await Pt.answer(n))):await(await nn(n,e?{signal:e}:
-{})).json())())}function sn(a,t={},e){let n=en(a,t);return Ct((async()=>Pt!==null?Pt.answer(n):await(await nn(n,e?{signal:e}:{})).arrayBuffer())())}function rn(a,t){
+e.status)}function M(a,t={},e){let n=nn(a,t);return Ct((async()=>Pt!==null?JSON.parse(new TextDecoder().decode(await Pt.answer(n))):await(await sn(n,e?{signal:e}:
+{})).json())())}function rn(a,t={},e){let n=nn(a,t);return Ct((async()=>Pt!==null?Pt.answer(n):await(await sn(n,e?{signal:e}:{})).arrayBuffer())())}function an(a,t){
 if(Pt!==null)return Promise.reject(new q("an exported page has no server behind it",404));let e={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
-stringify(t)};return Ct((async()=>await(await nn(en(a),e)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
+stringify(t)};return Ct((async()=>await(await sn(nn(a),e)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
 n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Yn(n,...e),n}function Yn(a,...t){
 for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function x(a,...t){a.replaceChildren(),Yn(a,...t)}var mi={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Yt=class{bindings=[];dialog=null;constructor(){addEventListener(
 "keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
@@ -35,9 +35,9 @@ Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,T(a.toFixed(Mat
 min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":T((a/e).toFixed(s))+" "+n}function es(a){return Zn(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
 "kB"],[1,"B"]])}function S(a){return lt(a*100)+" %"}function E(a){return(a>0?"+":"")+b(a)}function Z(a,t){if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(
 Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=a*1.0001;r+=s*n)i.push(r);return i}function fi(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function tt(){let a=getComputedStyle(
-document.documentElement),t=fi()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var an=[];var U=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
-style.height=e+"px",an.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
-this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),an.splice(an.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
+document.documentElement),t=fi()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var on=[];var W=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+style.height=e+"px",on.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
+this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),on.splice(on.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
 width=t,this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(this.height*e);let n=this.pen();n&&(this.paint(n),this.ground??=document.createElement("\
 canvas"),this.ground.width=this.canvas.width,this.ground.height=this.canvas.height,this.ground.getContext("2d")?.drawImage(this.canvas,0,0),this.mark(n),this.canvas.
@@ -55,8 +55,8 @@ Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=
 ()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let n of this.plots)e?n.draw():n.again();e&&this.whenMoved()}))}zoom(t,e){let n=Math.min(Math.max(e-t,this.
 least),this.cols),s=(t+e)/2;this.lo=Math.min(Math.max(s-n/2,0),this.cols-n),this.hi=this.lo+n,this.changed(!0)}point(t){this.col=t<0?-1:Math.min(t,this.cols-1);
 let e=this.hi-this.lo;this.col>=0&&(this.col<this.lo||this.col+1>this.hi)&&this.zoom(this.col+.5-e/2,this.col+.5+e/2),this.changed(!1)}};function N(a,t){let e=document.
-createElement("span"),n=document.createElement("i");return e.className="key",n.style.background=`var(${a})`,e.append(n,t),e}function ct(a){let t=["decode","prefill","mixed","other","idle"].indexOf(a);return"k"+(t<0?3:t)}function W(a,t){let e=a.filter(n=>n>0).sort((n,s)=>n-s);return e.
-length?e[Math.floor(t*(e.length-1))]:0}var et=class extends U{constructor(e,n,s,i,r,l=28){super(e,n,{left:r,bottom:l});this.data=s;this.view=i;this.grid=s.grid,
+createElement("span"),n=document.createElement("i");return e.className="key",n.style.background=`var(${a})`,e.append(n,t),e}function ct(a){let t=["decode","prefill","mixed","other","idle"].indexOf(a);return"k"+(t<0?3:t)}function G(a,t){let e=a.filter(n=>n>0).sort((n,s)=>n-s);return e.
+length?e[Math.floor(t*(e.length-1))]:0}var et=class extends W{constructor(e,n,s,i,r,l=28){super(e,n,{left:r,bottom:l});this.data=s;this.view=i;this.grid=s.grid,
 i.plots.push(this),this.listen()}data;view;grid;x(e,n){return n.x+(e-this.view.lo)/(this.view.hi-this.view.lo)*n.w}colAt(e){let n=this.area();return this.view.lo+
 (e-n.x)/n.w*(this.view.hi-this.view.lo)}colOf(e){let{first:n,last:s}=this.grid,i=0,r=n.length-1;for(;i<r;){let l=i+r+1>>1;n[l]<=e?i=l:r=l-1}return n.length&&n[i]<=
 e&&e<=s[i]?i:-1}stepName(e){let n=this.grid,s=n.kind[e]<0?"several kinds":this.data.kinds[n.kind[e]];return(n.first[e]===n.last[e]?"step "+n.first[e]:`steps ${n.
@@ -80,7 +80,7 @@ cols-1,p),!0;case"+":case"=":return s.zoom(r-l/2,r+l/2),!0;case"-":return s.zoom
 !0);case"Escape":return this.leave(),s.zoom(0,s.cols),!0}return!1}};var Qt=class extends et{rank=-1;share=!1;values=[];constructor(t,e,n="bars"){super(n,240,t,e),this.pick(-1)}pick(t){let e=this.grid,n=this.data.ranks.length;this.
 rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*e.cols);let i=new Array(e.cols).fill(-1);for(let r=0;r<e.cols;r++){let l=0,h=0;for(let p=0;p<
 n;p++){let d=s[p*e.cols+r];d>=0&&(l+=d,h++)}h&&(i[r]=l/h)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
-i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let f=r;f<l;f++)h.push(this.total(f));let p=Math.max(...h,1),d=W(
+i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let f=r;f<l;f++)h.push(this.total(f));let p=Math.max(...h,1),d=G(
 h,.9),u=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,u,this.share?S:b),gi("bars",!this.share&&p>u?p:0);let m=this.grid.parts.map(f=>s(f.name)),c=n.w/(i.hi-
 i.lo)>=5?1:0;for(let f=r;f<l;f++){let g=Math.max(this.x(f,n),n.x),w=Math.min(this.x(f+1,n),n.x+n.w),v=h[f-r],y=0;for(let k=0;k<this.values.length;k++){let A=Math.
 max(this.values[k][f],0)/(this.share&&v||1),z=Math.min(y+A,u);z>y&&(e.fillStyle=m[k],e.fillRect(g,n.y+n.h*(1-z/u),Math.max(w-g-c,.6),n.h*(z-y)/u)),y=z}if(!this.
@@ -91,89 +91,93 @@ rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",
 py"].includes(a)?a:"idle: "+a}function Ht(a,t,e){let n=document.createElement("span"),s=a.filter(r=>r.ns>0),i=s.reduce((r,l)=>r+l.ns,0);n.className="bar wide",n.
 role="img",n.ariaLabel=n.title=s.map(e).join(", "),n.style.width=t*100+"%";for(let r of s){let l=n.appendChild(document.createElement("i"));l.className="s-"+r.name,
 l.style.width=r.ns/i*100+"%"}return n}function C(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function O(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
-n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function ln(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
-2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,W(r,.9))}return Math.max(s,W(n,.98))}var on=9,Zt=class extends et{constructor(e,n,s,i,r,l){
-let h=n.ranks.length,p=Math.max(Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(d=>Math.min(d.length,on)))));this.
-what=i;this.scale=l;this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return ln(
-this.values,this.rows(),this.grid.cols)}rows(){return this.data.ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),
-0),this.rows()-1)}drawScale(){let e=this.scale;if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--unde\
-r), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((d,u)=>Math.max(d,u),0),i=this.
-values.reduce((d,u)=>Math.min(d,u),0),r=this.limit*1.0005,l=(this.both?"+":"")+b(this.limit),h=this.both?E(-this.limit):"0";e.replaceChildren(i<-r?"≤ "+h:h,n,
-s>r?"≥ "+l:l);let p=[];s>r&&p.push("up to "+(this.both?E(s):b(s))),i<-r&&p.push("down to "+E(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){let{ctx:n,
-area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[C(i("cold")),C(i("warm")),C(i("hot"))],d=[C(i("cold")),C(i("under"))],u=i("panel"),m=s.h/h,c=Math.max(
-Math.floor(l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),g=s.w/(l.hi-l.lo)>=5?1:0,w=m>=8?1:0;for(let v=0;v<h;v++)for(let y=c;y<f;y++){let k=v*r.cols+y,A=Math.max(
-this.x(y,s),s.x),z=Math.min(this.x(y+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=u;else{let D=this.values[k]/this.limit,[at,$,ot]=D<0?O(d,-D):O(p,D);n.fillStyle=
-`rgb(${at},${$},${ot})`}n.fillRect(A,s.y+v*m,Math.max(z-A-g,.6),Math.max(m-w,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,color:s},i){
-e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(12/i),l=new Set(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]));this.data.ranks.forEach(
-(h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(u=>u!==p&&Math.abs(u-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let d=h.length>on?h.slice(0,on-
-1)+"…":h;e.fillText(d,n.x-6,n.y+(p+.5)*i)})}outline({ctx:e,area:n,color:s},i){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=s(
-"mark"),e.lineWidth=1.5;for(let r of this.data.findings){if(r.kind!=="straggler"||r.first<0||this.what==="work"&&r.cause==="host"||this.what==="host"&&r.cause!==
-"host")continue;let l=this.colOf(r.first),h=this.colOf(r.last);if(l<0)continue;let p=this.x(l,n),d=this.x((h<0?this.grid.cols-1:h)+1,n);for(let u of r.ranks)e.strokeRect(
-p-.5,n.y+u*i-.5,d-p,i)}e.restore()}mark({ctx:e,area:n,color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("m\
-ark"),e.globalAlpha=.45,e.strokeRect(this.x(r,n),n.y,Math.max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(r,n),n.y+this.
-view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.
-parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks the step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",b(l)],["beyond the median rank",
-E(s.work[i])],["host gap beyond the median",E(s.host[i])],["waited",b(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
-String(s.tokens[e])]]:[]]}}};function ss(a,t){let{parts:e}=a.grid,n=e[0].ns.length;if(t==="work")return W(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce(
-(r,l)=>r+Math.max(l.ns[i],0),0));return W(s,.5)*.1}var ft=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function hn(a){return{tab:"tim\
-eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var pn=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
+n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function hn(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
+2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,G(r,.9))}return Math.max(s,G(n,.98))}var bi=64,ln=9,Zt=class extends et{constructor(e,n,s,i,r,l){
+let h=Math.ceil(n.ranks.length/bi),p=Math.ceil(n.ranks.length/h),d=Math.max(Math.min(Math.floor(240/p),24),4);super(e,p*d+34,n,s,Math.max(64,10+7.5*Math.max(...n.
+ranks.map(u=>Math.min(u.length,ln)))));this.what=i;this.scale=l;this.per=h,this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.
+drawScale()}what;scale;values;per;both;limit;usual(){return hn(this.values,this.data.ranks.length,this.grid.cols)}rows(){return Math.ceil(this.data.ranks.length/
+this.per)}rankOf(e,n){let s=e*this.per,i=-1;for(let r=s;r<Math.min((e+1)*this.per,this.data.ranks.length);r++){let l=r*this.grid.cols+n,h=this.grid.parts[0].ns[l]<
+0?0:this.values[l],p=h>0?2*h:-h;p>i&&([s,i]=[r,p])}return s}rowOf(e){return Math.floor(e/this.per)}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor(
+(e-n.y)/n.h*this.rows()),0),this.rows()-1)}drawScale(){let e=this.scale;if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-grad\
+ient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((d,u)=>Math.
+max(d,u),0),i=this.values.reduce((d,u)=>Math.min(d,u),0),r=this.limit*1.0005,l=(this.both?"+":"")+b(this.limit),h=this.both?E(-this.limit):"0";e.replaceChildren(
+i<-r?"≤ "+h:h,n,s>r?"≥ "+l:l);let p=[];s>r&&p.push("up to "+(this.both?E(s):b(s))),i<-r&&p.push("down to "+E(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){
+let{ctx:n,area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[C(i("cold")),C(i("warm")),C(i("hot"))],d=[C(i("cold")),C(i("under"))],u=i("panel"),m=s.h/h,
+c=Math.max(Math.floor(l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),g=s.w/(l.hi-l.lo)>=5?1:0,w=m>=8?1:0;for(let v=0;v<h;v++)for(let y=c;y<f;y++){let k=this.rankOf(
+v,y)*r.cols+y,A=Math.max(this.x(y,s),s.x),z=Math.min(this.x(y+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=u;else{let D=this.values[k]/this.limit,[at,$,ot]=D<
+0?O(d,-D):O(p,D);n.fillStyle=`rgb(${at},${$},${ot})`}n.fillRect(A,s.y+v*m,Math.max(z-A-g,.6),Math.max(m-w,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({
+ctx:e,area:n,color:s},i){e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(12/i),l=new Map(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:
+[]).map(h=>[this.rowOf(h),h]));for(let h=0;h<this.rows();h++){let p=l.get(h),d=[...l.keys()].some(c=>c!==h&&Math.abs(c-h)<r);if(p===void 0&&(h%r!==0||r>1&&d))continue;
+let u=this.data.ranks[p??h*this.per];e.fillStyle=s(p!==void 0?"text":"soft");let m=u.length>ln?u.slice(0,ln-1)+"…":u;e.fillText(m,n.x-6,n.y+(h+.5)*i)}}outline({
+ctx:e,area:n,color:s},i){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=s("mark"),e.lineWidth=1.5;for(let r of this.data.findings){
+if(r.kind!=="straggler"||r.first<0||this.what==="work"&&r.cause==="host"||this.what==="host"&&r.cause!=="host")continue;let l=this.colOf(r.first),h=this.colOf(r.
+last);if(l<0)continue;let p=this.x(l,n),d=this.x((h<0?this.grid.cols-1:h)+1,n);for(let u of new Set(r.ranks.map(m=>this.rowOf(m))))e.strokeRect(p-.5,n.y+u*i-.5,
+d-p,i)}e.restore()}mark({ctx:e,area:n,color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("mark"),e.globalAlpha=
+.45,e.strokeRect(this.x(r,n),n.y,Math.max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(r,n),n.y+this.view.row*i,Math.max(
+this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.lineWidth=1)}tip(e,n){let s=this.grid,i=this.rankOf(n,e),r=i*s.cols+e,l=Math.min(this.per,this.data.ranks.length-n*this.per)-
+1,h=`${this.data.ranks[i]}, ${this.stepName(e)}${l>0?`; less of ${l} more`:""}`;if(s.parts[0].ns[r]<0)return{title:h,rows:[["this rank lacks the step",""]]};let p=s.
+parts[0].ns[r];return{title:h,rows:[["own work",b(p)],["beyond the median rank",E(s.work[r])],["host gap beyond the median",E(s.host[r])],["waited",b(s.wait[r])],
+...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",String(s.tokens[e])]]:[]]}}};function ss(a,t){let{parts:e}=a.grid,n=e[0].ns.length;
+if(t==="work")return G(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce((r,l)=>r+Math.max(l.ns[i],0),0));return G(s,.5)*.1}var is={compact:!1,by:"",late:!1,pins:[]},vi=9,wi=129;function rs(a,t){return{compact:t>=vi,by:t>=wi?a.groupings[0]?.id??"":""}}function ht(a,t){return a.groupings.
+find(e=>e.id===t)}function ft(a,t,e,n){let s=m=>a.late_ns[m]??0,i=new Set(n.pins),r=e.length>0?new Set(e):null,l=n.pins.filter(m=>r===null||r.has(m)).map(m=>({rank:m,
+pinned:!0,inside:!1})),h=(r!==null?[...e]:a.ranks.map((m,c)=>c)).filter(m=>!i.has(m));n.late&&h.sort((m,c)=>s(c)-s(m)||m-c);let p=ht(a,n.by);if(p===void 0)return l.
+concat(h.map(m=>({rank:m,pinned:!1,inside:!1})));let d=new Map;for(let m of h){let c=d.get(p.of[m]);c===void 0?d.set(p.of[m],[m]):c.push(m)}let u=[...d];n.late||
+u.sort((m,c)=>m[0]-c[0]);for(let[m,c]of u){let f=t.has("g"+m);if(l.push({group:m,name:p.groups[m],ranks:c,open:f,lanes:p.lanes[m]}),f)for(let g of c)l.push({rank:g,
+pinned:!1,inside:!0})}return l}function pn(a,t){let e=new Set;for(let n of(a??"").split(",")){let s=/^(\d{1,7})(?:-(\d{1,7}))?$/.exec(n);if(s!==null)for(let i=Number(
+s[1]),r=Math.min(Number(s[2]??s[1]),t-1);i<=r;i++)e.add(i)}return[...e]}function j(a){let t=[];for(let e=0;e<a.length;){let n=e;for(;n+1<a.length&&a[n+1]===a[n]+
+1;)n++;if(n-e>=2)t.push(`${a[e]}-${a[n]}`);else for(let s=e;s<=n;s++)t.push(String(a[s]));e=n+1}return t.length>0?t.join(","):null}function te(a,t,e=4){let n=t.
+slice(0,e).map(i=>a.ranks[i]),s=t.length-n.length;return s>0?`${n.join(", ")} and ${s} more`:n.length>1?`${n.slice(0,-1).join(", ")} and ${n[n.length-1]}`:n[0]??
+""}function ee(a,t){let e=a.trim().split(/[\s,]+/),n=new Map(t.ranks.map((r,l)=>[r.toLowerCase(),l])),s=[],i=-1;for(let r=0;r<e.length;r++){let l=e[r].toLowerCase(),
+h=n.get(l);if(h!==void 0)s.push(h);else if(l==="step"&&/^\d{1,9}$/.test(e[r+1]??"")&&Number(e[r+1])<t.steps.length)i=Number(e[++r]);else return null}return s.length>
+0||i>=0?{ranks:s,step:i}:null}var gt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function ne(a){return{tab:"tim\
+eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var un=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
 0&&n.set({sel:Math.min(Math.max(R(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","previous\
  finding",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[R(n.params,"sel",-1)]?.at;i&&n.go(_(n.params,
-hn(i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=ft.findIndex(([r])=>r===this.measure());n.set({map:ft[(i+1)%ft.length][0]})}),M("summary",{c:n.
-params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;first(){return this.context.
-capture.map}measure(){let t=this.context.store.params.map;return ft.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:L(_(this.context.store.params,
-t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat);x(this.el,o("section",{class:"ans\
-wer-line"},t.no_fault&&n,t.verdict!==""&&o("p",{class:"verdict"},t.verdict),o("p",{class:"facts"},t.head.join(" · ")),!t.no_fault&&n),o("section",{class:"found",
-"aria-label":"Findings"},o("h2",null,"Findings"),...t.findings.map((s,i)=>this.finding(t,s,i)),t.findings.length===0&&o("p",{class:"soft"},"Nothing stands out."),
-...t.says.map(s=>o("p",{class:"note"},s))),o("div",{class:"seen"},o("section",{"aria-label":"Where the time goes"},this.times(t)),e&&o("section",{"aria-label":"\
-Steps"},...this.strips(t))),t.left_out.length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this view"),o("ul",null,...t.left_out.map(s=>o("li",null,
-s))))),this.plot(t),this.select()}finding(t,e,n){let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.kernel&&!r.name.includes(
-`
-`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(hn(r.at),"step "+r.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
+ne(i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=gt.findIndex(([r])=>r===this.measure());n.set({map:gt[(i+1)%gt.length][0]})}),M("summary",{c:n.
+params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;open=()=>{};overview=null;first(){return this.
+context.capture.map}measure(){let t=this.context.store.params.map;return gt.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:L(_(this.context.store.
+params,t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat);x(this.el,o("section",{class:"\
+answer-line"},t.no_fault&&n,t.verdict!==""&&o("p",{class:"verdict"},t.verdict),o("p",{class:"facts"},t.head.join(" · ")),!t.no_fault&&n),o("section",{class:"fo\
+und","aria-label":"Findings"},o("h2",null,"Findings"),...t.findings.map((s,i)=>this.finding(t,s,i)),t.findings.length===0&&o("p",{class:"soft"},"Nothing stands \
+out."),...t.says.map(s=>o("p",{class:"note"},s))),o("div",{class:"seen"},o("section",{"aria-label":"Where the time goes"},this.times(t)),e&&o("section",{"aria-l\
+abel":"Steps"},...this.strips(t))),t.left_out.length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this view"),o("ul",null,...t.left_out.map(s=>o(
+"li",null,s))))),this.plot(t),this.select()}finding(t,e,n){let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.kernel&&!r.
+name.includes(`
+`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(ne(r.at),"step "+r.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
 n)},on:{click:()=>this.context.store.set({sel:n})}},o("header",null,o("span",{class:"severity"},e.severity),o("span",{class:"cost"},e.cost)),o("h3",null,e.title),
 o("p",{class:"chips"},...e.ranks.slice(0,6).map(r=>o("span",{class:"chip"},t.chart.ranks[r]??"#"+r)),e.ranks.length>6&&o("span",{class:"chip"},`and ${e.ranks.length-
-6} more`),e.steps!==""&&o("span",{class:"chip"},e.steps),e.cause!==""&&o("span",{class:"chip"},"cause: "+e.cause),e.passing&&o("span",{class:"chip"},"transient"),
-o("span",{class:"space"}),e.at&&o("span",{class:"go"},this.link(hn(e.at),"Show in the timeline"))),i.length>0&&o("ul",{class:"evidence"},...i.slice(0,3)),i.length>
-3&&o("details",null,o("summary",null,`and ${i.length-3} more`),o("ul",{class:"evidence"},...i.slice(3))),(e.next.length>0||e.guide!=="")&&o("ul",{class:"next"},
-...e.next.map(r=>o("li",null,r)),e.guide!==""&&o("li",null,"More on this: ",o("code",null,"stepscope guide "+e.guide))))}times(t){let e=[...new Set(t.times.map(
-h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes("all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.rank>=
-0||t.chart.ranks.length>1)),i=t.parts.filter((h,p)=>s.some(d=>d.parts[p]>0)),r=Math.max(...s.map(h=>h.per_step_ns),1),l=o("select",{"aria-label":"Steps of kind",
-on:{change:()=>this.context.store.set({kind:l.value==="all"?null:l.value})}},...e.map(h=>o("option",{value:h,selected:h===n},h==="all"?"all steps":h)));return o(
+6} more`),e.at&&e.ranks.length>1&&e.ranks.length<t.chart.ranks.length&&this.link({...ne(e.at),rank:e.ranks[0],only:j(e.ranks),order:"late"},`all ${e.ranks.length}\
+ in the timeline`),e.steps!==""&&o("span",{class:"chip"},e.steps),e.cause!==""&&o("span",{class:"chip"},"cause: "+e.cause),e.passing&&o("span",{class:"chip"},"t\
+ransient"),o("span",{class:"space"}),e.at&&o("span",{class:"go"},this.link(ne(e.at),"Show in the timeline"))),i.length>0&&o("ul",{class:"evidence"},...i.slice(0,
+3)),i.length>3&&o("details",null,o("summary",null,`and ${i.length-3} more`),o("ul",{class:"evidence"},...i.slice(3))),(e.next.length>0||e.guide!=="")&&o("ul",{class:"\
+next"},...e.next.map(r=>o("li",null,r)),e.guide!==""&&o("li",null,"More on this: ",o("code",null,"stepscope guide "+e.guide))))}times(t){let e=[...new Set(t.times.
+map(h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes("all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.
+rank>=0||t.chart.ranks.length>1)),i=t.parts.filter((h,p)=>s.some(d=>d.parts[p]>0)),r=Math.max(...s.map(h=>h.per_step_ns),1),l=o("select",{"aria-label":"Steps of\
+ kind",on:{change:()=>this.context.store.set({kind:l.value==="all"?null:l.value})}},...e.map(h=>o("option",{value:h,selected:h===n},h==="all"?"all steps":h)));return o(
 "div",{class:"times"},o("h2",null,"Where the time goes",o("span",{class:"space"}),e.length>2&&l),o("div",{class:"split",role:"table","aria-label":"Time of a mea\
 n step by rank"},...s.map(h=>o("div",{role:"row",class:h.rank<0?"all":""},o("span",{role:"rowheader"},h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),o(
 "span",{role:"cell",class:"track"},this.split(t,h,r)),o("span",{role:"cell",class:"number"},b(h.per_step_ns))))),o("p",{class:"keys"},...i.map(h=>N("--"+h,mt(h)))))}split(t,e,n){
 let s=t.parts.map((i,r)=>({name:i,label:mt(i),ns:e.parts[r]}));return Ht(s,e.per_step_ns/n,i=>`${i.label} ${S(i.ns/e.total_ns)}`)}strips(t){let e=o("span",{class:"\
-tools",role:"group","aria-label":"Measure"},...ft.map(([n,s])=>o("button",{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{
+tools",role:"group","aria-label":"Measure"},...gt.map(([n,s])=>o("button",{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{
 click:()=>this.context.store.set({map:n===this.first()?null:n})}},n)));return[t.chart.ranks.length>1&&o("figure",null,o("figcaption",null,o("span",null,"Ranks ×\
  steps: ",o("span",{class:"measure"})),o("span",{class:"scale"}),e),o("canvas",{id:"map",tabindex:"0",role:"img","aria-label":"Heat map, ranks by steps: arrows \
 move, Enter opens the timeline there"})),o("figure",null,o("figcaption",null,o("span",null,"Time of each step"),o("span",{class:"scale",id:"cut-bars"})),o("canv\
 as",{id:"bars",tabindex:"0",role:"img","aria-label":"Stacked bars, where the time of each step goes: arrows move, Enter opens the timeline there"}))]}plot(t){for(let r of this.
 plots.splice(0))r.drop();if(this.map=null,t.chart.grid.cols===0)return;let e=this.steps=new dt(t.chart.grid.cols),n=(r,l)=>{let h=t.chart.grid.first[r];this.context.
-store.go(_(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,h)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new Qt(t.chart,
-e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.plots.push(i),i.draw()}draw(t,e,n){let s=this.measure(),i=e.cloneNode(!1);e.replaceWith(i),this.map&&(this.
-steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new Zt(i,t.chart,this.steps,
-s,ss(t.chart,s),this.el.querySelector("figure .scale")),this.map.onpick=n,this.plots.push(this.map),this.map.draw(),x(this.el.querySelector(".measure"),ft.find(
-([r])=>r===s)[1]);for(let r of this.el.querySelectorAll("[data-measure]"))r.ariaPressed=String(r.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.
-indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+n.ns[s]*1.1}}select(){let t=R(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll(
-"[data-finding]")){let s=n.dataset.finding===String(t);n.classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];
-!this.steps||!this.map||!e?.at||(this.steps.row=e.at.rank,this.steps.point(this.map.colOf(e.at.step)))}update(t,e){let n=this.overview;if(!n)return;t.kind!==e.kind&&
-this.el.querySelector(".times")?.replaceWith(this.times(n));let s=this.el.querySelector("#map");t.map!==e.map&&s&&this.map?.onpick&&this.draw(n,s,this.map.onpick),
-this.select()}restyle(){for(let t of this.plots)t.draw()}close(){for(let t of this.plots.splice(0))t.drop()}},un={id:"summary",title:"Summary",needs:"capture",open:a=>new pn(
-a)};var is={compact:!1,by:"",late:!1,pins:[]},bi=9,vi=129;function rs(a,t){return{compact:t>=bi,by:t>=vi?a.groupings[0]?.id??"":""}}function ht(a,t){return a.groupings.
-find(e=>e.id===t)}function gt(a,t,e,n){let s=m=>a.late_ns[m]??0,i=new Set(n.pins),r=e.length>0?new Set(e):null,l=n.pins.filter(m=>r===null||r.has(m)).map(m=>({rank:m,
-pinned:!0,inside:!1})),h=(r!==null?[...e]:a.ranks.map((m,c)=>c)).filter(m=>!i.has(m));n.late&&h.sort((m,c)=>s(c)-s(m)||m-c);let p=ht(a,n.by);if(p===void 0)return l.
-concat(h.map(m=>({rank:m,pinned:!1,inside:!1})));let d=new Map;for(let m of h){let c=d.get(p.of[m]);c===void 0?d.set(p.of[m],[m]):c.push(m)}let u=[...d];n.late||
-u.sort((m,c)=>m[0]-c[0]);for(let[m,c]of u){let f=t.has("g"+m);if(l.push({group:m,name:p.groups[m],ranks:c,open:f,lanes:p.lanes[m]}),f)for(let g of c)l.push({rank:g,
-pinned:!1,inside:!0})}return l}function dn(a,t){let e=new Set;for(let n of(a??"").split(",")){let s=/^(\d{1,7})(?:-(\d{1,7}))?$/.exec(n);if(s!==null)for(let i=Number(
-s[1]),r=Math.min(Number(s[2]??s[1]),t-1);i<=r;i++)e.add(i)}return[...e]}function K(a){let t=[];for(let e=0;e<a.length;){let n=e;for(;n+1<a.length&&a[n+1]===a[n]+
-1;)n++;if(n-e>=2)t.push(`${a[e]}-${a[n]}`);else for(let s=e;s<=n;s++)t.push(String(a[s]));e=n+1}return t.length>0?t.join(","):null}function te(a,t,e=4){let n=t.
-slice(0,e).map(i=>a.ranks[i]),s=t.length-n.length;return s>0?`${n.join(", ")} and ${s} more`:n.length>1?`${n.slice(0,-1).join(", ")} and ${n[n.length-1]}`:n[0]??
-""}function ee(a,t){let e=a.trim().split(/[\s,]+/),n=new Map(t.ranks.map((r,l)=>[r.toLowerCase(),l])),s=[],i=-1;for(let r=0;r<e.length;r++){let l=e[r].toLowerCase(),
-h=n.get(l);if(h!==void 0)s.push(h);else if(l==="step"&&/^\d{1,9}$/.test(e[r+1]??"")&&Number(e[r+1])<t.steps.length)i=Number(e[++r]);else return null}return s.length>
-0||i>=0?{ranks:s,step:i}:null}function qt(a,t){let e=(a.t1-a.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function ne(a,t){let e=512*2**t;return[Math.floor(a.t0/
+store.go(_(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,h)}))};this.open=n;let s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new Qt(
+t.chart,e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.plots.push(i),i.draw()}draw(t,e,n){let s=this.measure(),i=e.cloneNode(!1);e.replaceWith(i),this.
+map&&(this.steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new Zt(i,t.chart,
+this.steps,s,ss(t.chart,s),this.el.querySelector("figure .scale"));let{map:r}=this;r.onpick=(l,h)=>n(l,r.rankOf(h,l)),this.plots.push(this.map),this.map.draw(),
+x(this.el.querySelector(".measure"),gt.find(([l])=>l===s)[1]);for(let l of this.el.querySelectorAll("[data-measure]"))l.ariaPressed=String(l.dataset.measure===s)}around(t,e){
+let n=t.chart.lengths,s=n.step.indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+n.ns[s]*1.1}}select(){let t=R(this.context.store.params,"sel",-1);for(let n of this.
+el.querySelectorAll("[data-finding]")){let s=n.dataset.finding===String(t);n.classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.
+findings[t];!this.steps||!this.map||!e?.at||(this.steps.row=this.map.rowOf(e.at.rank),this.steps.point(this.map.colOf(e.at.step)))}update(t,e){let n=this.overview;
+if(!n)return;t.kind!==e.kind&&this.el.querySelector(".times")?.replaceWith(this.times(n));let s=this.el.querySelector("#map");t.map!==e.map&&s&&this.draw(n,s,this.
+open),this.select()}restyle(){for(let t of this.plots)t.draw()}close(){for(let t of this.plots.splice(0))t.drop()}},dn={id:"summary",title:"Summary",needs:"capt\
+ure",open:a=>new un(a)};function qt(a,t){let e=(a.t1-a.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function se(a,t){let e=512*2**t;return[Math.floor(a.t0/
 e),Math.max(Math.ceil(a.t1/e)-1,Math.floor(a.t0/e))]}function bt(a,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(a.t1-a.t0,50),e*1.5),i=(a.t0+a.t1)/2-n/2;
-return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function se(a){let t=(a.t1-a.t0)*.01;return{t0:a.t0-t,t1:a.t1+t}}
-function as(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return bt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function ie(a,t,e){
+return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function ie(a){let t=(a.t1-a.t0)*.01;return{t0:a.t0-t,t1:a.t1+t}}
+function as(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return bt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function re(a,t,e){
 let n=(a.t1-a.t0)*t;return bt({t0:a.t0+n,t1:a.t1+n},e)}function Nt(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||
 e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/2;return bt({t0:l-r/2,t1:l+r/2},n)}function os(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
 n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(a.t0/i)*i}}var cn=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
@@ -181,30 +185,30 @@ e position on all"},{by:"collective",title:"collective entry",help:"shifts each 
 stretched",help:"stretches each rank's time between collectives to that of the last rank to arrive"}];function ls(a,t,e){let n=R(a,t,NaN),s=R(a,e,NaN);return n<
 s?{t0:n,t1:s}:null}function mn(a,t,e,n=a.steps){let s=1/0,i=-1/0;for(let r=t;r<=e;r++){let l=n[r];l===void 0||l.end_ns===0||(s=Math.min(s,l.start_ns),i=Math.max(
 i,l.end_ns))}return s<i?bt({t0:s-(i-s)*.06,t1:i+(i-s)*.06},Ot(a)):null}function Ot(a){return{t0:a.from_ns,t1:Math.max(a.to_ns,a.from_ns+1)}}function fn(a,t){let e=R(
-a,"step",-1),n=R(a,"rank",-1),s=ls(a,"t0","t1"),i=cn.some(p=>p.by===a.align)?a.align:"wall",r=p=>Number.isInteger(p)&&p>=0&&p<t.ranks.length,l=dn(a.only,t.ranks.
-length),h=rs(t,l.length>0?l.length:t.ranks.length);return{view:s!==null?bt(s,Ot(t)):mn(t,e,e)??se(Ot(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
-i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:R(a,"at",0),only:l,how:{compact:a.rows==="compact"||a.rows!=="full"&&h.compact,late:a.order==="late",pins:dn(a.
+a,"step",-1),n=R(a,"rank",-1),s=ls(a,"t0","t1"),i=cn.some(p=>p.by===a.align)?a.align:"wall",r=p=>Number.isInteger(p)&&p>=0&&p<t.ranks.length,l=pn(a.only,t.ranks.
+length),h=rs(t,l.length>0?l.length:t.ranks.length);return{view:s!==null?bt(s,Ot(t)):mn(t,e,e)??ie(Ot(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
+i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:R(a,"at",0),only:l,how:{compact:a.rows==="compact"||a.rows!=="full"&&h.compact,late:a.order==="late",pins:pn(a.
 pin,t.ranks.length),by:a.group==="none"?"":ht(t,a.group??"")!==void 0?a.group:h.by},open:new Set((a.open??"").split(",").filter(p=>/^[gr]?\d+$/.test(p))),rank:r(
 n)?n:-1,sel:r(n)?R(a,"sel",-1):-1,range:ls(a,"r0","r1"),q:a.q??"",heat:a.heat??(t.ranks.length>1&&t.steps.length>1?t.measure:"off"),y:Math.max(R(a,"y",0),0),sort:a.
 sort??"-self"}}function hs(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
-t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function re(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function ps(a){let t=new Map;
+t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function ae(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function ps(a){let t=new Map;
 for(let e of a){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.min(e.from,n.from),end:Math.max(e.end,n.end),would:Math.max(e.would,n.would)})}return[
-...t.values()].sort((e,n)=>e.end-n.end)}function wi(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
-1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function us(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of wi(t,i.ranks))
+...t.values()].sort((e,n)=>e.end-n.end)}function xi(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
+1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function us(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of xi(t,i.ranks))
 s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function ds(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
-, with these changes`,rows:[["was",b(t)],["would be",b(e)],["change",zt(t,e)]]}}function zt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+S(e)}var ae=16,It=18,xi=3,yi=8,vt=16;function gn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.
-min(a.lanes,2)}var cs=new WeakMap;function oe(a){let t=cs.get(a);if(t===void 0){t=a.ranks.map(()=>[]);for(let e=0;e<a.rows.length;e++)t[a.rows[e].rank].push(e);
-cs.set(a,t)}return t}function fs(a,t){let e=oe(a)[t],n=i=>e.filter(r=>a.rows[r].role===i&&a.rows[r].pinned),s=[...n("compute"),...n("communication")].slice(0,2);
-return s.length>0?s:e.slice(0,1)}function ms(a,t){return t<2?[{y:a,height:vt-1}]:[{y:a,height:9},{y:a+10,height:5}]}function le(a,t,e,n=is){let s={groups:[],sums:[],
-lanes:[],height:0},{groups:i,lanes:r}=s,l=e.length>0?e.length:a.ranks.length,h=oe(a),p=0;for(let d of gt(a,t,e,n)){if("group"in d){s.sums.push({...d,y:p});let g=d.
+, with these changes`,rows:[["was",b(t)],["would be",b(e)],["change",zt(t,e)]]}}function zt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+S(e)}var oe=16,It=18,yi=3,ki=8,vt=16;function gn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.
+min(a.lanes,2)}var cs=new WeakMap;function le(a){let t=cs.get(a);if(t===void 0){t=a.ranks.map(()=>[]);for(let e=0;e<a.rows.length;e++)t[a.rows[e].rank].push(e);
+cs.set(a,t)}return t}function fs(a,t){let e=le(a)[t],n=i=>e.filter(r=>a.rows[r].role===i&&a.rows[r].pinned),s=[...n("compute"),...n("communication")].slice(0,2);
+return s.length>0?s:e.slice(0,1)}function ms(a,t){return t<2?[{y:a,height:vt-1}]:[{y:a,height:9},{y:a+10,height:5}]}function he(a,t,e,n=is){let s={groups:[],sums:[],
+lanes:[],height:0},{groups:i,lanes:r}=s,l=e.length>0?e.length:a.ranks.length,h=le(a),p=0;for(let d of ft(a,t,e,n)){if("group"in d){s.sums.push({...d,y:p});let g=d.
 lanes.filter(v=>v>=0),w=ms(p,g.length);g.forEach((v,y)=>r.push({lane:v,row:-1,rank:-1,...w[y]})),p+=vt;continue}let{rank:u,pinned:m,inside:c}=d,f={rank:u,y:p,height:0,
 rows:[],folded:0,open:t.has("r"+u),line:!1,pinned:m,inside:c};if(i.push(f),n.compact&&!m&&!f.open&&!h[u].some(g=>t.has(String(g)))){f.line=!0;let g=fs(a,u),w=ms(
 p,g.length);g.forEach((v,y)=>{r.push({lane:a.rows[v].lane,row:v,rank:u,...w[y]}),f.rows.push({row:v,...w[y],lanes:1})}),p+=f.height=vt;continue}p+=It;for(let g of h[u]){
-let w=a.rows[g];if(!w.pinned&&!f.open){f.folded++;continue}let v=t.has(String(g))?w.lanes:gn(w,m?n.pins.length:l);f.rows.push({row:g,y:p,height:v*ae,lanes:v});for(let y=0;y<
-v;y++)r.push({lane:w.lane+y,row:g,rank:u,y:p+y*ae,height:ae-1});p+=v*ae+xi}p+=yi,f.height=p-f.y}return s.height=p,s}function he(a,t,e){let n=0,s=a.length;for(;n<
+let w=a.rows[g];if(!w.pinned&&!f.open){f.folded++;continue}let v=t.has(String(g))?w.lanes:gn(w,m?n.pins.length:l);f.rows.push({row:g,y:p,height:v*oe,lanes:v});for(let y=0;y<
+v;y++)r.push({lane:w.lane+y,row:g,rank:u,y:p+y*oe,height:oe-1});p+=v*oe+yi}p+=ki,f.height=p-f.y}return s.height=p,s}function pe(a,t,e){let n=0,s=a.length;for(;n<
 s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function bn(a,t){return t.groups.flatMap(e=>e.
-rows.map(n=>n.row)).concat(t.sums.filter(e=>!e.open).flatMap(e=>e.ranks.flatMap(n=>fs(a,n))))}function pe(a,t){return K(bn(a,t).sort((e,n)=>e-n))??""}function gs(a,t){
-let e=new Set(a);return e.delete(t)||e.add(t),e}var ki={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"},ue=class{constructor(t,e,n){
+rows.map(n=>n.row)).concat(t.sums.filter(e=>!e.open).flatMap(e=>e.ranks.flatMap(n=>fs(a,n))))}function ue(a,t){return j(bn(a,t).sort((e,n)=>e-n))??""}function gs(a,t){
+let e=new Set(a);return e.delete(t)||e.add(t),e}var Mi={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"},de=class{constructor(t,e,n){
 this.turn=e;this.pin=n;for(let s of t.blamed)for(let i of s.ranks)this.blamed.has(i)||this.blamed.set(i,s.title)}turn;pin;el=o("div",{class:"tl-gutter"});blamed=new Map;from=0;to=0;lacks(t,e,n){
 return t<this.from||Math.min(t+e,n)>this.to}draw(t,e,n){let s=Math.max(n,600);this.from=Math.max(e-s,0),this.to=e+n+s;let i=document.activeElement?.dataset.key,
 r=this.el.contains(document.activeElement),l=[],h=(f,g)=>{f.style.top=g+"px",l.push(f)},p=(f,g)=>f+g>this.from&&f<this.to,d=0,{sums:u,groups:m}=t.plan,c=f=>{for(;d<
@@ -226,18 +230,18 @@ tl-rank tl-line tl-group"+(!e.open&&e.ranks.includes(t.here)?" here":"")},o("but
 : ${e.ranks.length} ranks. The row shows the mean of their compute and communication rows, by the wall clock (key: e).`,data:{key:r},on:{click:()=>this.turn(r)}},
 o("span",{"aria-hidden":"true"},e.open?"▾ ":"▸ "),e.name,o("span",{class:"tl-soft"},` ${e.ranks.length}`)),o("span",{class:"space"}),(s.length>0||t.how.late)&&
 !e.open&&o("span",{class:"tl-soft tl-worst"},t.head.ranks[i]," ",s.length>1&&`+${s.length-1} `),!e.open&&this.late(t,i))}rows(t,e,n){let{head:s}=t,i=e.pinned?t.
-how.pins.length:t.plan.groups.length;for(let r of e.rows){let l=s.rows[r.row],h=ki[l.role],p=l.lanes>gn(l,i),d=[h!==void 0&&o("b",null,h),(h!==void 0?" ":"")+l.
+how.pins.length:t.plan.groups.length;for(let r of e.rows){let l=s.rows[r.row],h=Mi[l.role],p=l.lanes>gn(l,i),d=[h!==void 0&&o("b",null,h),(h!==void 0?" ":"")+l.
 name,l.deeper>0&&` (${l.deeper} spans nested deeper)`],u=`${s.ranks[l.rank]}: ${h??""} ${l.name}, ${l.spans} spans in ${l.lanes} lane${l.lanes===1?"":"s"}`,m=o(
 "div",{class:"tl-row",title:u},p?o("button",{title:u,"aria-expanded":String(r.lanes===l.lanes),data:{key:String(r.row)},on:{click:()=>this.turn(String(r.row))}},
 r.lanes===l.lanes?"▾ ":"▸ ",...d):o("span",{class:"tl-name",title:u},...d));m.style.height=r.height+"px",n(m,r.y)}}};function bs(a,t,e,n,s,i,r,l){let h=window.
 devicePixelRatio||1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=Math.round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let d of t.groups){let u=d.
 y-e,m=i.get(d.rank),c=d.line?vt:It-3,f=d.line?4:It-5;if(m===void 0||u>s||u+It<0)continue;let g=n/m.length;m.forEach((w,v)=>{let y=Math.min(Math.abs(w)/Math.max(
-r,1),1)*f;y>.5&&p.fillRect(v*g,u+c-y,Math.max(g,1),y)})}}function Mi(a,t,e,n,s){let i=new Float32Array(a),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let d=0;d<r.length;d++)h[d]=t.beyond?
-r[d]-l[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?W(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(ln(h,e,n),p,1)}}var de=a=>a>
-0?2*a:-a;function Si(a,t,e,n,s){let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t.length;r++){let l=Math.floor(r*n/t.length);for(let h of t[r])for(let p=0;p<
-e;p++){let d=a[h*e+p],u=l*s+Math.floor(p*s/e);!Number.isNaN(d)&&!(de(i[u])>=de(d))&&(i[u]=d)}}return i}function vs(a,t,e,n){let s=[];for(let i=0;i<t;i++)Number.
-isNaN(a[i*e+n])||s.push([a[i*e+n],i]);return s.sort((i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var G=220,vn=16,ce=class{constructor(t,e,n){this.
-head=t;this.events=e;this.redraw=n;this.ranks=t.ranks.length,this.steps=t.steps.length,this.late=new Set(t.blamed.flatMap(s=>s.ranks)),this.length=W(t.steps.map(
+r,1),1)*f;y>.5&&p.fillRect(v*g,u+c-y,Math.max(g,1),y)})}}function Si(a,t,e,n,s){let i=new Float32Array(a),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let d=0;d<r.length;d++)h[d]=t.beyond?
+r[d]-l[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?G(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(hn(h,e,n),p,1)}}var ce=a=>a>
+0?2*a:-a;function Ti(a,t,e,n,s){let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t.length;r++){let l=Math.floor(r*n/t.length);for(let h of t[r])for(let p=0;p<
+e;p++){let d=a[h*e+p],u=l*s+Math.floor(p*s/e);!Number.isNaN(d)&&!(ce(i[u])>=ce(d))&&(i[u]=d)}}return i}function vs(a,t,e,n){let s=[];for(let i=0;i<t;i++)Number.
+isNaN(a[i*e+n])||s.push([a[i*e+n],i]);return s.sort((i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var K=220,vn=16,me=class{constructor(t,e,n){this.
+head=t;this.events=e;this.redraw=n;this.ranks=t.ranks.length,this.steps=t.steps.length,this.late=new Set(t.blamed.flatMap(s=>s.ranks)),this.length=G(t.steps.map(
 s=>s.end_ns-s.start_ns),.5),this.el=o("div",{class:"tl-heat"},o("div",{class:"tl-heat-head"},o("span",{class:"tl-title"},"Ranks × steps"),this.choices,o("span",
 {class:"space"}),this.scale),o("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.listen()}head;events;redraw;el;canvas=o("canvas",{tabindex:"0",role:"\
 img"});box=o("div",{class:"tl-cell",hidden:!0});brushed=o("div",{class:"tl-brush",hidden:!0});scale=o("span",{class:"scale"});choices=o("span",{role:"group","ar\
@@ -246,9 +250,9 @@ this.at=null,this.lines=t.map(e=>"group"in e?{name:`${e.open?"▾":"▸"} ${e.na
 n))}:{name:this.head.ranks[e.rank],ranks:[e.rank],group:-1,open:!1,late:this.late.has(e.rank)}),this.point(null)}get measure(){return this.asked}async show(t){let e=this.
 head.measures.find(s=>s.id===t);if(this.el.hidden=e===void 0||this.steps===0,x(this.choices,...this.head.measures.map(s=>o("button",{class:"choice","aria-presse\
 d":String(s.id===t),on:{click:()=>this.events.choose(s.id)}},s.title))),this.el.hidden||e===void 0||t===this.asked)return;this.asked=t;let n=await this.events.load(
-t);this.asked===t&&(this.cells=Mi(n,e,this.ranks,this.steps,this.length),this.redraw())}view(t,e){this.shownSteps=[t,e],this.place(this.brushed,t<0||t===0&&e===
+t);this.asked===t&&(this.cells=Si(n,e,this.ranks,this.steps,this.length),this.redraw())}view(t,e){this.shownSteps=[t,e],this.place(this.brushed,t<0||t===0&&e===
 this.steps-1?null:{line:0,lines:this.lines.length,step:t,steps:e-t+1})}height(){let t=Math.max(this.lines.length,1);return Math.min(Math.max(t*Math.min(Math.max(
-Math.floor(120/t),3),18),36),256)}area(){return{x:G,w:Math.max(this.canvas.clientWidth-G-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===null)return;
+Math.floor(120/t),3),18),36),256)}area(){return{x:K,w:Math.max(this.canvas.clientWidth-K-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===null)return;
 let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.top=e.line/this.lines.length*n.h-
 1+"px",t.style.height=Math.max(e.lines/this.lines.length*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+vn+"px";
 let n=this.canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+vn)*s);let i=this.
@@ -261,7 +265,7 @@ this.steps*44/n.w),1),d=10**Math.floor(Math.log10(p)),u=[1,2,5,10].map(m=>m*d).f
 steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.lines.length,s.h),r=Math.min(this.steps,Math.floor(s.w)),l=[n,this.lines,e,i,r];if(l.some((h,p)=>h!==
 this.drawn[p])&&this.pixels(e,n,i,r),this.drawn=l,t.imageSmoothingEnabled=!1,t.drawImage(this.small,s.x,0,s.w,s.h),t.fillStyle=e.name("bg"),s.w/r>=6)for(let h=1;h<
 r;h++)t.fillRect(s.x+Math.round(h/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let h=1;h<i;h++)t.fillRect(s.x,Math.round(h/i*s.h)-1,s.w,1);t.fillStyle=e.name("strong"),this.
-lines.forEach((h,p)=>h.open&&t.fillRect(s.x-5,p/this.lines.length*s.h+1,2,(h.ranks.length+1)/this.lines.length*s.h-2)),this.say(n)}pixels(t,e,n,s){let i=Si(e.shown,
+lines.forEach((h,p)=>h.open&&t.fillRect(s.x-5,p/this.lines.length*s.h+1,2,(h.ranks.length+1)/this.lines.length*s.h-2)),this.say(n)}pixels(t,e,n,s){let i=Ti(e.shown,
 this.lines.map(c=>c.ranks),this.steps,n,s),{small:r}=this;r.width=s,r.height=n;let l=r.getContext("2d"),h=c=>C(t.name(c)),p=[h("cold"),h("warm"),h("hot")],d=[h(
 "cold"),h("under")],u=l.createImageData(s,n),m=h("panel");for(let c=0;c<i.length;c++){let f=i[c]/e.limit,[g,w,v]=Number.isNaN(f)?m:f<0?O(d,-f):O(p,f);u.data.set(
 [g,w,v,255],4*c)}l.putImageData(u,0,0)}say(t){let e=s=>this.text(s,t.measure),n=o("i",null);n.style.background=t.measure.beyond?"linear-gradient(to right, var(-\
@@ -269,22 +273,22 @@ this.lines.map(c=>c.ranks),this.steps,n,s),{small:r}=this;r.width=s,r.height=n;l
 "0 ",n,` ${t.measure.beyond?"+":""}${e(t.limit)}${t.measure.beyond?" beyond the median rank":""}`),this.canvas.setAttribute("aria-label",`Heat map of ${t.measure.
 title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter opens the step`)}text(t,e){return e.unit==="ns"?b(Math.round(t)):T(String(Math.round(t)))}cellAt(t,e){
 let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),i=Math.floor(e/n.h*this.lines.length);return s>=0&&s<this.steps&&i>=0&&i<this.lines.length?{line:i,step:s}:
-null}rankAt(t,e){let n=s=>this.cells?.shown[s*this.steps+e]??NaN;return t.ranks.reduce((s,i)=>!(de(n(s))>=de(n(i)))&&!Number.isNaN(n(i))?i:s,t.ranks[0])}pick(t){
+null}rankAt(t,e){let n=s=>this.cells?.shown[s*this.steps+e]??NaN;return t.ranks.reduce((s,i)=>!(ce(n(s))>=ce(n(i)))&&!Number.isNaN(n(i))?i:s,t.ranks[0])}pick(t){
 let e=this.lines[t.line];e.group>=0?this.events.open(e.group):this.events.pick(e.ranks[0],t.step)}point(t){this.at=t,this.place(this.box,t&&{line:t.line,lines:1,
 step:t.step,steps:1});let e=this.cells;if(t===null||e===null)return P();let n=this.lines[t.line],s=this.rankAt(n,t.step),i=this.head.ranks[s],r=e.values[s*this.
 steps+t.step],l=e.measure,h=this.head.steps[t.step],p=this.area();H(this.canvas,p.x+(t.step+.5)/this.steps*p.w,(t.line+.5)/this.lines.length*p.h,{title:`${n.group<
 0?i:`${n.name.slice(2)}: ${i} of ${n.ranks.length} ranks`}, step ${t.step}, ${h.kind}`,rows:Number.isNaN(r)?[["this rank lacks the step",""]]:[[l.title,this.text(
 r,l)],["median rank",this.text(e.median[t.step],l)],["beyond it",l.unit==="ns"?E(Math.round(r-e.median[t.step])):this.text(r-e.median[t.step],l)]]})}listen(){let t=this.
 canvas,e=null;t.addEventListener("pointerdown",n=>{e=n.offsetX,t.setPointerCapture(n.pointerId)}),t.addEventListener("pointermove",n=>{let s=this.cellAt(n.offsetX,
-n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.cellAt(Math.min(Math.max(e,G),G+this.area().w-1),0),r=this.cellAt(Math.min(Math.
-max(n.offsetX,G),G+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,{line:0,lines:this.lines.length,step:Math.min(i.step,r.step),steps:Math.abs(i.
-step-r.step)+1})}),t.addEventListener("pointerup",n=>{let s=Math.min(Math.max(n.offsetX,G),G+this.area().w-1),i=e===null?null:this.cellAt(Math.min(Math.max(e,G),
-G+this.area().w-1),0),r=this.cellAt(s,0);if(e!==null&&Math.abs(n.offsetX-e)>=6&&i!==null&&r!==null)this.events.brush(Math.min(i.step,r.step),Math.max(i.step,r.step));else{
+n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.cellAt(Math.min(Math.max(e,K),K+this.area().w-1),0),r=this.cellAt(Math.min(Math.
+max(n.offsetX,K),K+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,{line:0,lines:this.lines.length,step:Math.min(i.step,r.step),steps:Math.abs(i.
+step-r.step)+1})}),t.addEventListener("pointerup",n=>{let s=Math.min(Math.max(n.offsetX,K),K+this.area().w-1),i=e===null?null:this.cellAt(Math.min(Math.max(e,K),
+K+this.area().w-1),0),r=this.cellAt(s,0);if(e!==null&&Math.abs(n.offsetX-e)>=6&&i!==null&&r!==null)this.events.brush(Math.min(i.step,r.step),Math.max(i.step,r.step));else{
 let l=this.cellAt(n.offsetX,n.offsetY);l!==null&&this.pick(l)}e=null}),t.addEventListener("pointerleave",()=>this.point(null)),t.addEventListener("blur",()=>this.
 point(null)),t.addEventListener("keydown",n=>{let s=this.at??{line:0,step:Math.max(this.shownSteps[0],0)},i={ArrowLeft:{...s,step:Math.max(s.step-1,0)},ArrowRight:{
 ...s,step:this.at===null?s.step:Math.min(s.step+1,this.steps-1)},ArrowUp:{...s,line:Math.max(s.line-1,0)},ArrowDown:{...s,line:this.at===null?s.line:Math.min(s.
 line+1,this.lines.length-1)}};if(i[n.key]!==void 0)this.point(i[n.key]);else if(n.key==="Enter"&&this.at!==null)this.pick(this.at);else if(n.key==="Escape")t.blur();else
-return;n.preventDefault()})}};var wn=18,me=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof q)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
+return;n.preventDefault()})}};var wn=18,fe=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof q)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
 "canvas",{role:"img","aria-label":"Load: requests in progress, tokens per second, queue"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-load",
 hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await M("load/steps",{run:this.run}),e=t.lanes.find(u=>u.capture===this.
 capture&&u.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.shift),
@@ -300,15 +304,15 @@ style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.width=Math.round(
 n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(t).length,d=this.lines.map((u,m)=>{let c=Math.max(...u.values,0),f=(m+1)*wn-1;return l.fillStyle=
 n.name(u.color),u.values.forEach((g,w)=>{let v=Math.max((u.at[w]-t.t0)*h,0),y=Math.min((u.at[w+1]-t.t0)*h,e),k=g/Math.max(c,1e-9)*(wn-3);y>v&&k>0&&l.fillRect(v,
 f-k,Math.max(y-v,.5),k)}),l.fillStyle=n.name("line"),l.fillRect(0,f,e,1),o("div",null,`${u.title}, up to ${Number.isInteger(c)||c>=1e3?T(String(Math.round(c))):
-lt(c)}${u.unit}`)});d[0].append(" · ",o("a",{href:this.link(s,t),title:"These requests in Benchmark, over the visible time"},String(p))),x(this.legend,...d)}};function ge(a){return 2**Math.max(0,a-22)}var fe=new Uint32Array(0),ws=new Uint8Array(0);function xs(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
+lt(c)}${u.unit}`)});d[0].append(" · ",o("a",{href:this.link(s,t),title:"These requests in Benchmark, over the visible time"},String(p))),x(this.legend,...d)}};function be(a){return 2**Math.max(0,a-22)}var ge=new Uint32Array(0),ws=new Uint8Array(0);function xs(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
 0,!1)!==1397969996||e.getUint16(4,!0)!==1)throw new Error("these are not tiles of this version");if(e.getUint32(8,!0)!==t)throw new Error("the server shows anot\
 her capture now: reload the page");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n;i++){let r=32+16*i,l=e.getUint32(r+8,!0),h=e.getUint32(r+12,!0),p=h&2147483647,
-d=l===0?16:16+3*512+(18*p+7&-8),u={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:d,whole:h>>>31===1,strip:null,pieces:p,start:fe,width:fe,span:fe,name:fe,
+d=l===0?16:16+3*512+(18*p+7&-8),u={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:d,whole:h>>>31===1,strip:null,pieces:p,start:ge,width:ge,span:ge,name:ge,
 class:ws,flags:ws};if(l!==0){let m=a.slice(l,l+d-16);u.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
 let c=f=>new Uint32Array(m,3*512+4*p*f,p);u.start=c(0),u.width=c(1),u.span=c(2),u.name=c(3),u.class=new Uint8Array(m,3*512+16*p,p),u.flags=new Uint8Array(m,3*512+
-17*p,p)}s.push(u)}return s}var Ti=16,wt=40,be=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=oe(n).map(r=>r.map(l=>n.rows[l])).map(r=>r.find(
-l=>l.role==="compute")??r[0]),i=Math.max(Math.ceil(s.length/Ti),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
-createElement("canvas");drawn="";lanes=[];needs(t,e){let n=qt(t,e),[s,i]=ne(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
+17*p,p)}s.push(u)}return s}var _i=16,wt=40,ve=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=le(n).map(r=>r.map(l=>n.rows[l])).map(r=>r.find(
+l=>l.role==="compute")??r[0]),i=Math.max(Math.ceil(s.length/_i),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
+createElement("canvas");drawn="";lanes=[];needs(t,e){let n=qt(t,e),[s,i]=se(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
 let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),d=this.tiles.of(h,!1),m=`${p.flatMap(g=>Array.from({length:g.to-g.from+1},
 (w,v)=>d(g.lane,g.from+v))).filter(g=>g!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;m!==this.drawn&&(this.drawn=m,r.width=this.ground.width=Math.round(
 n*l),r.height=this.ground.height=Math.round(wt*l),this.strips(t,s,h,p,d)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
@@ -319,28 +323,28 @@ let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.
 floor((t.t0+(w+.5)*c)/f),y=Math.floor(v/512),k=i(s[g].lane,y)?.strip??null,A=v-y*512,[z,D,at]=u;if(k!==null&&k.class[A]!==0){let B=(30+k.covered[A]*.8823529411764706)/
 255,Q=Math.min(k.waited[A]/Math.max(k.covered[A],1),1),[ut,Gn,Kn]=e.strip[k.class[A]],[ui,di,ci]=e.wait;z+=(ut+(ui-ut)*Q-z)*B,D+=(Gn+(di-Gn)*Q-D)*B,at+=(Kn+(ci-
 Kn)*Q-at)*B}let $=255<<24|Math.round(at)<<16|Math.round(D)<<8|Math.round(z),ot=Math.round(g*m),At=Math.max(Math.round((g+1)*m)-(m>=4?1:0),ot+1);for(let B=ot;B<At;B++)
-d[B*l+w]=$}if(m>=4){let w=Math.min(Math.round((g+1)*m)-1,h-1),v=255<<24|u[2]<<16|u[1]<<8|u[0];for(let y=0;y<l;y++)d[w*l+y]=v}}r.putImageData(p,0,0)}};var ve=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
+d[B*l+w]=$}if(m>=4){let w=Math.min(Math.round((g+1)*m)-1,h-1),v=255<<24|u[2]<<16|u[1]<<8|u[0];for(let y=0;y<l;y++)d[w*l+y]=v}}r.putImageData(p,0,0)}};var we=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
 ython","t-profiler","t-nocore","t-other"],ks=4,Ms=3,xn=([a,t,e])=>`rgb(${a},${t},${e})`;function yn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
 return .2126*n(a)+.7152*n(t)+.0722*n(e)}function kn(a,t){let e=yn(a),n=yn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function xt(a){return kn(a,[255,255,255])>=
 kn(a,[17,17,17])?"#ffffff":"#111111"}function ys(a){let t=xt(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=O([a,t],e);if(kn(n,xt(a)==="#ffffff"?
 [255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Mn(){let a=tt(),t=C(a("bg")),e=yn(t)>.5,n=ys(C(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[
-xn(n),xn(O([n,t],.3))],waitText:xt(n),name:a};for(let i of ve){let r=C(a(i)),l=[r,O([r,e?[255,255,255]:[0,0,0]],.16),O([r,e?[0,0,0]:[255,255,255]],.1),O([r,t],.78)].
-map(ys);for(let h of l)s.fill.push(xn(h)),s.text.push(xt(h));s.strip.push(O([r,t],.18))}return s}var nt=18,yt=18,Ss=24,Ts=16,_i=4;function we(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
+xn(n),xn(O([n,t],.3))],waitText:xt(n),name:a};for(let i of we){let r=C(a(i)),l=[r,O([r,e?[255,255,255]:[0,0,0]],.16),O([r,e?[0,0,0]:[255,255,255]],.1),O([r,t],.78)].
+map(ys);for(let h of l)s.fill.push(xn(h)),s.text.push(xt(h));s.strip.push(O([r,t],.18))}return s}var nt=18,yt=18,Ss=24,Ts=16,Ri=4;function xe(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
 left:0};let e=new Set(t),n=a.replicas.filter(s=>t.length===0||s.ranks.some(i=>e.has(i)));return{lanes:n.slice(0,Ts),left:Math.max(n.length-Ts,0)}}function Bt(a){
-return a>_i?10:18}function Ri(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.
-min(Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(i)+" "+s}function xe(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)
+return a>Ri?10:18}function Li(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.
+min(Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(i)+" "+s}function ye(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)
 e++;let n=e;for(;n<a.length&&(a[n].end_ns===0||a[n].start_ns<t.t1);)n++;return[e,n]}var F=class a{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
 return t.wall?a.below(t)+(e?Ss:0):nt}static steps(t){return t.lanes.length*Bt(t.lanes.length)}static below(t){return nt+a.steps(t)+(t.otherwise?yt:0)}paint(t,e){
 let{ctx:n}=this,s=window.devicePixelRatio||1;if(this.canvas.width=Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=
 t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)
 return;let i=Bt(t.lanes.length);t.lanes.forEach((r,l)=>this.lane(t,r.steps,nt+l*i,i)),t.otherwise&&this.ghosts(t),e>a.below(t)&&this.ribbons(t)}x(t,e){return(e-
 t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=os(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,
-l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,nt-4),e.fillStyle=t.palette.name("soft");let h=Ri(r,n);l+4+h.length*
-6.5<t.width&&e.fillText(h,l+4,nt/2+1)}}lane(t,e,n,s){let{ctx:i}=this,[r,l]=xe(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<
+l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,nt-4),e.fillStyle=t.palette.name("soft");let h=Li(r,n);l+4+h.length*
+6.5<t.width&&e.fillText(h,l+4,nt/2+1)}}lane(t,e,n,s){let{ctx:i}=this,[r,l]=ye(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<
 l;p+=h){let d=e[p];if(d.end_ns===0)continue;let u=e[p+1],m=u!==void 0&&u.end_ns!==0?Math.min(d.end_ns,u.start_ns):d.end_ns,c=Math.max(Math.round(this.x(t,d.start_ns)),
 -2),f=Math.min(Math.round(this.x(t,m)),t.width+2),g=Math.max(f-c-(f-c>3?1:0),1),w=t.palette.name(d.slow?"high":ct(d.kind));i.fillStyle=w,i.globalAlpha=p===t.picked?
 1:.3,i.fillRect(c,n,g,s-2),i.globalAlpha=1,i.fillRect(c,n+s-4,g,2);let v=String(p),y=g>30+6.5*(d.kind.length+6)?`step ${v} · ${d.kind}${d.slow?" · slow":""}`:
-v;g<y.length*6.5+6||s<18||(i.fillStyle=p===t.picked?xt(Li(w)):t.palette.name("text"),i.fillText(y,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=re(t.ghosts,
+v;g<y.length*6.5+6||s<18||(i.fillStyle=p===t.picked?xt(Ei(w)):t.palette.name("text"),i.fillText(y,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=ae(t.ghosts,
 t.view),s=nt+a.steps(t);e.textAlign="left";let i=Math.max(Math.ceil(n.length/(t.width/2)),1);for(let r=0;r<n.length;r+=i){let l=n[r],h=Math.max(Math.round(this.
 x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),d=Math.min(Math.round(this.x(t,l.end)),t.width+2),u=Math.max(p-h-(p-h>3?1:0),1);e.fillStyle=
 t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,u,yt-2),e.globalAlpha=1,e.fillRect(h,s+yt-4,u,2),e.fillRect(p-1,s,2,yt-2),e.fillRect(Math.min(p,d),s+yt/
@@ -351,28 +355,28 @@ if(h<0||r>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s
 arrivals_ns.length;for(let d=0;d+1<p;d++){let u=this.x(t,i.arrivals_ns[d]),m=this.x(t,i.arrivals_ns[d+1]),c=(d+1)/p,f=Math.max(c*s,2);m>u&&e.fillRect(u,n+s-f,Math.
 max(m-u,.5),f)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),
 i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let l of t.ribbons)s>=l.first_ns-i&&s<=l.end_ns+i&&(r===null||l.wait_ns>r.wait_ns)&&(r=l);return r}static stepAt(t,e,n){
-let s=t.wall?t.lanes[Math.floor((n-nt)/Bt(t.lanes.length))]:void 0;if(s===void 0)return null;let i=ye(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return i<
-0?null:{lane:s,step:i}}};function ye(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function _s(a,t){return{title:a.op+
+let s=t.wall?t.lanes[Math.floor((n-nt)/Bt(t.lanes.length))]:void 0;if(s===void 0)return null;let i=ke(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return i<
+0?null:{lane:s,step:i}}};function ke(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function _s(a,t){return{title:a.op+
 (a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",b(a.last_ns-a.first_ns)],["waited, all ranks",b(a.wait_ns)],["then until all \
-have left",b(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Li(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var ke=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
+have left",b(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Ei(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var Me=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
 keys(n).length>0?s.store.set({...this.place(),...n},e):this.write())}place(){let{state:t,body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),
 y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;this.at.store.
 set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(as(n.state.view,n.time(
-e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(ie(this.at.state.view,t,this.at.all))}whole(){this.look(se(this.at.all))}steps(t,e,n,s={},i){
+e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(re(this.at.state.view,t,this.at.all))}whole(){this.look(ie(this.at.all))}steps(t,e,n,s={},i){
 this.look(mn(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{only:l}=s.state;l.length>0&&!l.includes(t.rank)&&(l=[]);let h=new Set(
 s.state.open),p=i.rows.findIndex(g=>t.lane>=g.lane&&t.lane<g.lane+g.lanes),d=()=>s.lay(h,l).lanes.find(g=>g.lane===t.lane);s.ranks.groupOf(t.rank)!==""&&h.add(s.
 ranks.groupOf(t.rank)),p>=0&&d()===void 0&&!i.rows[p].pinned&&h.add("r"+t.rank),p>=0&&d()===void 0&&h.add(String(p));let u=d(),{start:m,end:c}=s.shown(t),f=r.scrollTop;
 u!==void 0&&(u.y<f+20||u.y>f+r.clientHeight-40)&&(f=Math.max(u.y-r.clientHeight/3,0)),s.stretchTo(s.lay(h,l).height),r.scrollTop=f,this.look(Nt(s.state.view,m,c-
-m,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[...h].join(",")||null,only:K(l),y:Math.round(f)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,
+m,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[...h].join(",")||null,only:j(l),y:Math.round(f)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,
 r=s.cells===null?-1:vs(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:l.join(","),align:"step",
 step:e,rank:t,sel:null,r0:null,r1:null,at:null,y:null})}choices(){let{head:t,source:e}=this.at,n=s=>s==="collective"?!e.exported||t.collectives:s!=="stretched"||
 !e.exported;return cn.filter(s=>s.by!=="stretched"&&s.by!=="collective"||t.stretch&&n(s.by))}cycle(){let t=this.choices(),e=t.findIndex(n=>n.by===this.at.state.
 by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.t1)/2),l=e.step>=0?e.step:Math.max(
-ye(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.step??null,at:t==="collective"?h:
-null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:ye(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),n.steps.length-1);this.steps(i,
+ke(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.step??null,at:t==="collective"?h:
+null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:ke(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),n.steps.length-1);this.steps(i,
 i,"replace",{step:i})}async nextFound(t){let{state:e,selected:n,source:s}=this.at;if(e.q==="")return;let i=n!==null?n.start_ns:t?e.view.t1:e.view.t0,r=await s.search(
 e.q,this.at.rows(),i,t);r.next!==null&&this.go(r.next,"replace")}async beside(t){let{selected:e,source:n}=this.at,s=e!==null?await n.beside(e,t):await this.first();
-s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of he(t.lanes,e.scrollTop,e.scrollTop+e.clientHeight)){if(s.rank<0)continue;
+s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of pe(t.lanes,e.scrollTop,e.scrollTop+e.clientHeight)){if(s.rank<0)continue;
 let i=await this.hit(s,n.view.t0,n.view.t1);if(i!==null)return i}return null}hit(t,e,n){let s=this.at.alignment?.moved_ns[t.rank]??0;return this.at.source.hit(t.
 lane,e-s,n-s,this.at.state.by==="stretched")}async lanesAway(t){let{selected:e,plan:n,body:s}=this.at;if(e===null)return void(s.scrollTop+=t*48);for(let i=n.lanes.
 findIndex(r=>r.lane===e.lane)+t;i>=0&&i<n.lanes.length;i+=t){if(n.lanes[i].rank<0)continue;let{start:r,end:l}=this.at.shown(e),h=await this.hit(n.lanes[i],r,l);
@@ -391,16 +395,16 @@ set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),sel:null},"push")}),s("[","
 turn("r"+Math.max(t.state.rank,0))),s("r","all ranks again",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),s("n","the next search result",()=>{
 this.nextFound(!1)}),s("N","and the previous one",()=>{this.nextFound(!0)}),s("Escape","clear the selection",()=>t.clear())}};function kt(a){let t=new Map;for(let e of(a??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
 slice(s+1))}return t}function Mt(a){let t=Ft(a).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function Ft(a){return[...a].
-map(([t,e])=>t+"="+e)}function Dt(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function j(a,t){return a===""?t:a+"."+t}function St(a){return a===
-"peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}var Me=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
+map(([t,e])=>t+"="+e)}function Dt(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function U(a,t){return a===""?t:a+"."+t}function St(a){return a===
+"peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}var Se=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
 this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=Ft(kt(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
 asked===t&&(this.answer=n,this.all=n.known?hs(n.lengths):[],this.over=ps(this.all),this.arrived())}).catch(n=>{if(!(n instanceof q)||n.status===0)throw n;this.asked===
 t&&(this.lacks=n.message,this.arrived())})}words(){return[...kt(this.asked)].map(([t,e])=>`${t} ${St(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
 null?this.lacks:t.known?e===void 0?"":`${e.kind} ${b(e.step_ns)} → ${b(e.without_ns)} (${zt(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n){let s=(h,p,d)=>{
-let u=Mt(Dt(new Map,j(h,p),d));return this.known!==null&&!this.known.includes(`${j(h,p)}=${d}`)?!1:o("option",{value:u},`${j(h,p)} ${St(d)}`)},i=e>=0&&t.length>
+let u=Mt(Dt(new Map,U(h,p),d));return this.known!==null&&!this.known.includes(`${U(h,p)}=${d}`)?!1:o("option",{value:u},`${U(h,p)} ${St(d)}`)},i=e>=0&&t.length>
 1?t[e]:"",r=o("select",{"aria-label":"What if",class:"tl-whatif",title:"Where each step would end if … (key: g)",on:{change:()=>n(r.value||null)}},o("option",
 {value:""},"what if …"),...["host","device","collective","gap"].map(h=>s("",h,"0")),...i===""?[]:["work","host","device"].map(h=>s(i,h,"peers"))),l=Mt(kt(this.
-asked))??"";return[...r.options].some(h=>h.value===l)||r.append(o("option",{value:l},this.words())),r.value=l,r}};var Se=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
+asked))??"";return[...r.options].some(h=>h.value===l)||r.append(o("option",{value:l},this.words())),r.value=l,r}};var Te=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
 r=Math.round(t.height*s);this.canvas.width!==i||this.canvas.height!==r?(this.canvas.width=i,this.canvas.height=r):(n.setTransform(1,0,0,1,0,0),n.clearRect(0,0,i,
 r)),n.setTransform(s,0,0,s,0,0);let l=t.palette.name("mark"),h=t.palette.name("strong");if(t.range!==null&&this.shade(t,t.range,h),t.collective!==null&&this.collective(
 t,t.collective),this.flows(t,l),this.counterparts(t,h),t.selected!==null&&this.outline(t,t.selected,l,2),e.box!==null){let{x0:p,x1:d,lane:u}=e.box;n.strokeStyle=
@@ -419,7 +423,7 @@ n.moveTo(d,u),n.lineTo(d-6,u-3.5),n.lineTo(d-6,u+3.5),n.fill(),n.globalAlpha=1}}
 nication"),r=e.map(h=>this.box(t,h)).filter(h=>h!==null).sort((h,p)=>h.y-p.y);if(r.length===0)return;let l=this.x(t,t.last);n.lineWidth=1;for(let h=0;h+1<r.length;h++){
 let p=r[h],d=r[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,d.y),n.lineTo(Math.min(d.x0,
 l),d.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.max(p.x1,l),p.y+p.h),n.lineTo(Math.max(d.x1,l),d.y),n.lineTo(l,d.y),n.fill()}n.globalAlpha=
-1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function Rs(a){return b(Math.round(a.t1-a.t0))}var Pi=896,Ci=5e3,Ls=600,Sn=40,$i=12,Tn=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function Rs(a){return b(Math.round(a.t1-a.t0))}var Ci=896,$i=5e3,Ls=600,Sn=40,Hi=12,Tn=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=a.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,a.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(a.rows).fill(null),this.used=new Array(a.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
 let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%a.rows;s=this.next,this.next=(this.next+1)%a.rows;let i=this.owner[s];
@@ -427,11 +431,11 @@ i!==null&&this.rowOf.delete(i),this.owner[s]=t,this.rowOf.set(t,s),this.draw(t,s
 this.fresh=null,this.ctx.putImageData(this.image,0,0,0,t,512,e-t)}draw(t,e,n){let{strip:s}=t,i=this.pixels.subarray(e*512,(e+1)*512);if(s===null)return;this.fresh=
 this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)];let[r,l,h]=n.wait;for(let p=0;p<512;p++){let d=s.covered[p],u=s.class[p];if(u===
 0){i[p]=0;continue}let m=28+Math.round(d*(227/255)),c=s.waited[p]===0?0:Math.min(s.waited[p]/Math.max(d,1),1),[f,g,w]=n.strip[u]??n.strip[9];i[p]=m<<24|Math.round(
-w+(h-w)*c)<<16|Math.round(g+(l-g)*c)<<8|Math.round(f+(r-f)*c)}}},Te=class a{static most=65536;x0=new Float32Array(a.most);x1=new Float32Array(a.most);wait=new Float32Array(
+w+(h-w)*c)<<16|Math.round(g+(l-g)*c)<<8|Math.round(f+(r-f)*c)}}},_e=class a{static most=65536;x0=new Float32Array(a.most);x1=new Float32Array(a.most);wait=new Float32Array(
 a.most);lane=new Uint16Array(a.most);color=new Uint8Array(a.most);class=new Uint8Array(a.most);span=new Uint32Array(a.most);name=new Uint32Array(a.most);n=0},jt=class a{constructor(t,e,n){
 this.canvas=t;this.tiles=e;this.names=n;this.ctx=t.getContext("2d",{alpha:!1})}canvas;tiles;names;stats={paints:0,overlays:0,drawImage:0,fillRect:0,fillText:0,tiles:0,
-missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new Tn;pieces=new Te;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
-this.atlas.clear()}static needs(t){let e=qt(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=ne({t0:t.view.t0-s,t1:t.view.t1-
+missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new Tn;pieces=new _e;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
+this.atlas.clear()}static needs(t){let e=qt(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=se({t0:t.view.t0-s,t1:t.view.t1-
 s},e);return{lane:n.lane,from:i,to:r}})}}paint(t){let{ctx:e,stats:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),r=Math.round(t.height*s);(this.canvas.
 width!==i||this.canvas.height!==r)&&(this.canvas.width=i,this.canvas.height=r),this.scene=t,this.frame++,n.paints++,n.drawImage=n.fillRect=n.fillText=n.tiles=n.
 missing=n.viewBytes=0,e.setTransform(s,0,0,s,0,0),e.imageSmoothingEnabled=!1,this.ground(t),this.strips(t),this.spans(t),this.bands(t),n.mostImages=Math.max(n.mostImages,
@@ -442,24 +446,24 @@ e.fillStyle=n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)t
 round((s.end-t.view.t0)*n),l=s.top-t.top,h=s.bottom-s.top;e.globalAlpha=.3,this.rect(Math.min(i,r),l,Math.abs(r-i),h),e.globalAlpha=1,this.rect(i-1,l,2,h)}}strips(t){
 let{ctx:e,stats:n,pieces:s}=this,{level:i,needs:r}=a.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),d=this.tiles.levelsOf(t.
 stretched).filter(m=>m>i).sort((m,c)=>m-c).map(m=>({level:m,get:this.tiles.of(m,t.stretched)}));s.n=0,this.first.length=0;let u=[];for(let m=0;m<r.length;m++){let{
-lane:c,from:f,to:g}=r[m],w=t.lanes[m],v=t.moved[w.rank]??0;this.first.push(s.n);let y=null;for(let k=f;k<=g&&u.length<Pi;k++){let A=(k*h+v-t.view.t0)*l,z=h*l,D=w.
+lane:c,from:f,to:g}=r[m],w=t.lanes[m],v=t.moved[w.rank]??0;this.first.push(s.n);let y=null;for(let k=f;k<=g&&u.length<Ci;k++){let A=(k*h+v-t.view.t0)*l,z=h*l,D=w.
 y-t.top,at=w.height,$=p(c,k),ot=0,At=512;if($===void 0){n.missing++;for(let B of d){let Q=2**(B.level-i),ut=Math.floor(k/Q);if($=B.get(c,ut),$!==void 0){At=512/
-Q,ot=(k-ut*Q)*At,$!==y&&this.gather($,m,(ut*h*Q+v-t.view.t0)*l,l*ge(B.level),l*2**B.level,B.level,t),y=$;break}}}else n.tiles++,n.viewBytes+=$.bytes,this.gather(
-$,m,A,l*ge(i),l*2**i,i,t);$!==void 0&&$.strip!==null&&!($===y&&$.whole)&&u.push({row:this.atlas.row($,t.palette,this.frame),from:ot,columns:At,x:A,w:z,y:D,h:at})}}
+Q,ot=(k-ut*Q)*At,$!==y&&this.gather($,m,(ut*h*Q+v-t.view.t0)*l,l*be(B.level),l*2**B.level,B.level,t),y=$;break}}}else n.tiles++,n.viewBytes+=$.bytes,this.gather(
+$,m,A,l*be(i),l*2**i,i,t);$!==void 0&&$.strip!==null&&!($===y&&$.whole)&&u.push({row:this.atlas.row($,t.palette,this.frame),from:ot,columns:At,x:A,w:z,y:D,h:at})}}
 this.first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m of u)e.drawImage(this.atlas.canvas,m.from,m.row,m.columns,1,m.x,m.y,m.w,m.h);
-n.drawImage=u.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=ge(r)/2**r;for(let d=0;d<t.pieces&&h.n<Te.most;d++){let u=n+t.start[d]*s,m=u+t.width[d]*
+n.drawImage=u.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=be(r)/2**r;for(let d=0;d<t.pieces&&h.n<_e.most;d++){let u=n+t.start[d]*s,m=u+t.width[d]*
 s,c=u;if((t.flags[d]&8)!==0&&t.strip!==null){let v=Math.floor(t.start[d]*p),y=Math.min(Math.ceil((t.start[d]+t.width[d])*p),512),k=v+ +(v<y&&t.strip.waited[v]>0);
 for(;k>v&&k<y&&t.strip.waited[k]>=128;)k++;k>v&&(c=Math.min(n+k*i,m))}let f=h.n-1;if((t.flags[d]&1)!==0&&f>=this.first[e]&&h.span[f]===t.span[d]){c>u&&(h.wait[f]=
 c),h.x1[f]=m;continue}let g=t.name[d],w=t.class[d];h.x0[h.n]=u,h.x1[h.n]=m,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=w,h.color[h.n]=w*ks+(l.found!==null&&!l.found.
 has(g)?Ms:g*7%3),h.span[h.n]=t.span[d],h.name[h.n]=g,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),
 r=0;for(let l=0;l<n.n;l++)n.x1[l]<=0||n.x0[l]>=s||i[Math.min(Math.floor(n.x1[l]-n.x0[l]),255)]++;for(let l=255;l>=0;l--)if(r+=i[l],r>t)return Math.max(l+1,e);return e}spans(t){
-let{ctx:e,pieces:n}=this,s=Ci-2*t.bands.length,i=s-this.stats.fillRect,r=this.threshold(Math.floor(i*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<r||n.
+let{ctx:e,pieces:n}=this,s=$i-2*t.bands.length,i=s-this.stats.fillRect,r=this.threshold(Math.floor(i*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<r||n.
 x1[p]<=0||n.x0[p]>=t.width||((l[n.color[p]]??=[]).push(p),n.wait[p]>n.x0[p]&&h.push(p));if(l.forEach((p,d)=>{e.fillStyle=t.palette.fill[d];for(let u of p){let m=t.
 lanes[n.lane[u]],c=Math.max(Math.round(n.x0[u]),-2),f=Math.min(Math.round(n.x1[u]),t.width+2);this.rect(c,m.y-t.top,Math.max(f-c-(f-c>3?1:0),1),m.height)}}),h.length>
 0){e.fillStyle=this.hatching(t.palette);for(let p of h.slice(0,Math.max(s-this.stats.fillRect,0))){let d=t.lanes[n.lane[p]],u=Math.max(Math.round(n.x0[p]),-2),m=Math.
 min(Math.round(n.wait[p]),t.width+2);(t.found===null||t.found.has(n.name[p]))&&this.rect(u,d.y-t.top,Math.max(m-u,1),d.height)}}this.labels(t,r)}labels(t,e){let{
 ctx:n,pieces:s}=this,i=Math.max(this.threshold(Ls,Sn),Sn,e);n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign=
-"left";let r="";for(let l=0;l<s.n;l++){if(t.lanes[s.lane[l]].height<$i||s.x1[l]-s.x0[l]<i||this.stats.fillText>=Ls)continue;let h=s.x0[l],p=s.x1[l],d=t.palette.
+"left";let r="";for(let l=0;l<s.n;l++){if(t.lanes[s.lane[l]].height<Hi||s.x1[l]-s.x0[l]<i||this.stats.fillText>=Ls)continue;let h=s.x0[l],p=s.x1[l],d=t.palette.
 text[s.color[l]];s.wait[l]>h&&(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],d=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(
 p,t.width);let u=p-h-7;if(u<Sn-10)continue;let m=this.fit(this.names.get(s.name[l]),u);if(m==="")continue;d!==r&&(n.fillStyle=r=d);let c=t.lanes[s.lane[l]];this.
 stats.fillText++,n.fillText(m,h+4,c.y-t.top+c.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.
@@ -470,31 +474,31 @@ hatch??t.waitFill[0]}hit(t,e){let n=this.scene;if(n===null)return null;for(let s
 1)continue;let r=this.pieces,l=this.first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;r.x1[p]<=t?l=p+1:h=p}return l<this.first[s+1]&&r.x0[l]<=t?{lane:i,span:r.
 span[l],name:r.name[l],class:r.class[l],x0:r.x0[l],x1:r.x1[l]}:i}return null}classAt(t,e){let n=this.scene,s=qt(n.view,n.width),i=n.view.t0+e/n.width*(n.view.t1-
 n.view.t0)-(n.moved[t.rank]??0),r=512*2**s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(i/r));if(l?.strip==null)return{class:0,covered:0};let h=Math.floor((i-
-l.index*r)/2**s);return{class:l.strip.class[h],covered:l.strip.covered[h]/255}}};var Hi={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\
-re",too_many:"the kernels differ over too long a stretch to be matched",apart:"this rank shares no collectives with the other, so its steps differ"};function _e(a){
-let t=o("i",{class:"tl-swatch"});return t.style.background=`var(--${ve[a]??"other"})`,t}var Re=class{constructor(t,e){this.head=t;this.events=e}head;events;el=o(
+l.index*r)/2**s);return{class:l.strip.class[h],covered:l.strip.covered[h]/255}}};var qi={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\
+re",too_many:"the kernels differ over too long a stretch to be matched",apart:"this rank shares no collectives with the other, so its steps differ"};function Re(a){
+let t=o("i",{class:"tl-swatch"});return t.style.background=`var(--${we[a]??"other"})`,t}var Le=class{constructor(t,e){this.head=t;this.events=e}head;events;el=o(
 "section",{class:"tl-panel","aria-label":"Details",tabindex:"0",hidden:!0});hide(){this.el.hidden=!0,x(this.el)}open(t,...e){this.el.hidden=!1,x(this.el,o("div",
 {class:"tl-panel-head"},...t,o("span",{class:"space"}),o("button",{class:"quiet",title:"Close (key: Escape)","aria-label":"Close the details",on:{click:()=>this.
 events.close()}},"✕")),o("div",{class:"tl-panel-body"},...e))}link(t,e=t.label){return o("button",{class:"tl-link",title:t.label,on:{click:()=>this.events.go(
 t)}},e)}span(t){let e=[["rank",this.head.ranks[t.rank]],["start",b(t.start_ns)],["duration",b(t.dur_ns)]];t.wait_ns>0&&e.push(["waits for others",b(t.wait_ns)]),
 t.last>=0&&e.push(["last to arrive",this.head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.step}${t.step_name?", "+t.step_name:
 ""}`]),t.layer!==""&&e.push(["layer",t.layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",b(t.delay_ns)]),t.launches>0&&e.push(
-["launched",`${T(String(t.launches))} on the GPU`],["launch delay",b(t.delay_ns)]);let n=t.name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([_e(t.class),
+["launched",`${T(String(t.launches))} on the GPU`],["launch delay",b(t.delay_ns)]);let n=t.name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([Re(t.class),
 o("h2",{title:t.name},t.label),o("span",{class:"tl-soft"},t.category)],o("div",{class:"tl-facts"},n,Es(e),t.args.length>0&&Es(t.args.map(s=>[s.name,s.value]))),
 t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&o("div",{class:"tl-around"},t.launched.length>0&&o("h3",null,"Launched b\
 y it"),t.launched.length>0&&o("ol",null,...t.launched.map(s=>o("li",{title:s.label},this.link(s),o("span",{class:"tl-soft"}," "+b(s.dur_ns)))),t.launches>t.launched.
 length&&o("li",{class:"tl-soft"},`and ${t.launches-t.launched.length} more`)),t.around.length>0&&o("h3",null,t.launch?"Launched inside":"Inside"),t.around.length>
 0&&o("ol",null,...t.around.map(s=>o("li",{title:s.label},this.link(s),o("span",{class:"tl-soft"}," "+b(s.dur_ns)))))))}counterparts(t){let e=Math.max(t.dur_ns,...t.
-counterparts.map(u=>u.why===""?u.dur_ns:0),1),n=u=>{let m=o("span",{class:"tl-bar"});return m.style.width=u/e*90+"px",m.style.background=`var(--${ve[t.class]??"\
+counterparts.map(u=>u.why===""?u.dur_ns:0),1),n=u=>{let m=o("span",{class:"tl-bar"});return m.style.width=u/e*90+"px",m.style.background=`var(--${we[t.class]??"\
 other"})`,m},s=t.counterparts.some(u=>u.delays),i=t.counterparts.some(u=>u.grid!==""),r=t.args.find(u=>u.name==="grid")?.value??"",l=u=>u.why!==""?o("tr",{class:"\
-tl-none"},o("th",{scope:"row"},this.head.ranks[u.rank]),o("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Hi[u.why]??u.why))):o("tr",{data:{rank:String(u.
+tl-none"},o("th",{scope:"row"},this.head.ranks[u.rank]),o("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(qi[u.why]??u.why))):o("tr",{data:{rank:String(u.
 rank),span:String(u.span)}},o("th",{scope:"row"},this.link(u,this.head.ranks[u.rank])),o("td",null,n(u.dur_ns)," "+b(u.dur_ns)),o("td",{class:"r"},E(u.longer_ns)),
 o("td",{class:"r"},E(u.later_ns)),i&&o("td",{class:u.grid!==r?"tl-differs":""},u.grid+(u.other?" · another kernel: "+u.label:"")),s&&o("td",{class:"r"},u.delays?
 E(u.delayed_ns):"")),h=o("tr",{class:"selected"},o("th",{scope:"row"},this.head.ranks[t.rank]),o("td",null,n(t.dur_ns)," "+b(t.dur_ns)),o("td",null),o("td",null),
 i&&o("td",null,r),s&&o("td",null)),d=[...t.counterparts.map(u=>[u.rank,l(u)]),[t.rank,h]].sort((u,m)=>u[0]-m[0]).map(([,u])=>u);return o("div",{class:"tl-counte\
 rparts"},o("h3",null,"The same on every rank"),o("table",null,o("thead",null,o("tr",null,o("th",{scope:"col"},"rank"),o("th",{scope:"col"},"duration"),o("th",{scope:"\
 col",class:"r"},"longer by"),o("th",{scope:"col",class:"r"},"starts later by"),i&&o("th",{scope:"col"},"grid"),s&&o("th",{scope:"col",class:"r"},"launch delay"))),
-o("tbody",null,...d)))}note(t){this.open([o("h2",null,t)])}range(t,e,n,s){let i=[{id:"name",title:"name",key:p=>p.name,text:p=>[_e(p.class),this.link(p.longest,
+o("tbody",null,...d)))}note(t){this.open([o("h2",null,t)])}range(t,e,n,s){let i=[{id:"name",title:"name",key:p=>p.name,text:p=>[Re(p.class),this.link(p.longest,
 p.name)],right:!1},{id:"count",title:"count",key:p=>p.count,text:p=>T(String(p.count)),right:!0},{id:"self",title:"self time",key:p=>p.self_ns,text:p=>b(p.self_ns),
 right:!0},{id:"total",title:"total",key:p=>p.total_ns,text:p=>b(p.total_ns),right:!0},{id:"wait",title:"waiting",key:p=>p.wait_ns,text:p=>p.wait_ns>0?b(p.wait_ns):
 "",right:!0},{id:"max",title:"longest",key:p=>p.max_ns,text:p=>b(p.max_ns),right:!0},{id:"spread",title:"lowest to highest rank",key:p=>p.most_ns-p.least_ns,text:p=>e>
@@ -510,7 +514,7 @@ all===1?"s":""} “${e}”: the drawn spans are marked`);this.open([o("h2",null,
 t.total_ns)}`),o("span",{class:"tl-soft"},t.all===0?"on the visible rows":"n and N go to the next and the previous one")],t.names.length>0&&o("div",{class:"tabl\
 e tl-range"},o("table",null,o("thead",null,o("tr",null,o("th",{scope:"col"},"name"),o("th",{scope:"col",class:"r"},"spans"),o("th",{scope:"col",class:"r"},"tota\
 l"))),o("tbody",null,...t.names.map(s=>o("tr",null,o("td",{class:"name",title:s.name},this.link(s.first,s.name)),o("td",{class:"r"},T(String(s.count))),o("td",{
-class:"r"},b(s.total_ns))))))))}};function Es(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}var Le=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
+class:"r"},b(s.total_ns))))))))}};function Es(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}var Ee=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:ee(t.search.value,t.head)!==null?null:t.search.value})),t.search.addEventListener("keydown",l=>{if(l.key==="Enter"){if(l.preventDefault(),
 t.ranks.go(t.search.value))return void(t.search.value="");e.nextFound(l.shiftKey)}}),t.body.addEventListener("scroll",()=>{t.draw("lanes"),Math.abs(t.body.scrollTop-
 t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",l=>this.wheel(l),{passive:!1});for(let l of[s,i])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});
@@ -518,7 +522,7 @@ _n(n,(l,h)=>{if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let
 round(Math.max(p,d))},t.draw("overlay")},(l,h)=>{let{range:p}=t.state;h?p!==null&&!l.shiftKey&&p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(
 l.offsetX,l.offsetY)}),_n(s,l=>e.pan(-l.movementX/t.width),(l,h)=>{h||this.clickRuler(l.offsetX,l.offsetY)}),s.addEventListener("dblclick",l=>{let h=F.stepAt(t.
 above(),l.offsetX,l.offsetY);h!==null&&e.steps(h.step,h.step,"push",{step:h.step},h.lane.steps)});let r=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),
-p=(t.state.view.t1-t.state.view.t0)/2;e.look(ie({t0:h-p,t1:h+p},0,t.all))};_n(i,r,(l,h)=>h||r(l)),n.addEventListener("pointermove",l=>l.buttons===0&&this.hover(
+p=(t.state.view.t1-t.state.view.t0)/2;e.look(re({t0:h-p,t1:h+p},0,t.all))};_n(i,r,(l,h)=>h||r(l)),n.addEventListener("pointermove",l=>l.buttons===0&&this.hover(
 l.offsetX,l.offsetY)),n.addEventListener("pointerleave",()=>this.hover(-1,-1)),s.addEventListener("pointermove",l=>l.buttons===0&&this.hoverRuler(l.offsetX,l.offsetY)),
 s.addEventListener("pointerleave",()=>this.hoverRuler(-1,-1))}wheel(t,e=!1){let n=t.deltaMode===1?16:1,s=t.deltaX*n,i=t.deltaY*n,r=t.clientX-this.at.overlay.canvas.
 getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.abs(i)>=Math.abs(s))this.moves.zoom(Math.exp(Math.min(Math.max(i,-240),240)/300),r);else if(t.
@@ -538,9 +542,9 @@ t,e,_s(h,s.ranks[h.late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},
 crossing=null,d!==null)H(r,t,e,ds(d));else if(p===null)P();else{let u=p.lane.steps[p.step];H(r,t,e,{title:`step ${p.step}, ${u.kind}`,rows:[["name",u.name],[p.lane.
 name||"all ranks",b(u.end_ns-u.start_ns)]]})}n.draw("overlay")}};function _n(a,t,e){let n=NaN,s=!1;a.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,
 s=!1,a.setPointerCapture(i.pointerId))}),a.addEventListener("pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),a.addEventListener("poi\
-nterup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),a.addEventListener("pointercancel",()=>n=NaN)}var qi={node:"node",replica:"replica (DP)",stage:"stage (PP)",block:"block of ranks"},Ee=class{constructor(t){this.at=t}at;set(t){this.at.body.scrollTop=0,this.
-at.store.set({y:null,...t},"push")}items(){let{head:t,state:e}=this.at;return gt(t,e.open,e.only,e.how)}pin(t){let{pins:e}=this.at.state.how;this.set({pin:K(e.includes(
-t)?e.filter(n=>n!==t):[...e,t])})}compare(){let{state:t,moves:e,body:n}=this.at,{pins:s}=t.how;if(s.length<2)return;let i={only:K(s),pin:K(s),sel:null,y:null};n.
+nterup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),a.addEventListener("pointercancel",()=>n=NaN)}var Ni={node:"node",replica:"replica (DP)",stage:"stage (PP)",block:"block of ranks"},Ae=class{constructor(t){this.at=t}at;set(t){this.at.body.scrollTop=0,this.
+at.store.set({y:null,...t},"push")}items(){let{head:t,state:e}=this.at;return ft(t,e.open,e.only,e.how)}pin(t){let{pins:e}=this.at.state.how;this.set({pin:j(e.includes(
+t)?e.filter(n=>n!==t):[...e,t])})}compare(){let{state:t,moves:e,body:n}=this.at,{pins:s}=t.how;if(s.length<2)return;let i={only:j(s),pin:j(s),sel:null,y:null};n.
 scrollTop=0,t.step<0?this.at.store.set(i,"push"):e.steps(t.step,t.step,"push",{...i,align:"step",step:t.step,r0:null,r1:null,at:null})}compact(){this.set({rows:this.
 at.state.how.compact?"full":"compact"})}latest(){this.set({order:this.at.state.how.late?null:"late"})}group(t){let{open:e}=this.at.state;this.set({group:t===""?
 "none":t,open:[...e].filter(n=>!n.startsWith("g")).join(",")||null})}all(){let t=this.items().filter(s=>"group"in s),e=new Set(this.at.state.open),n=t.some(s=>!s.
@@ -549,11 +553,11 @@ return s===void 0||t<0||n.how.pins.includes(t)?"":"g"+s.of[t]}next(t){let{state:
 l=c=>"group"in c?c.ranks.includes(e.rank):c.rank===e.rank,h=r.findIndex(l),p=r[Math.min(Math.max(h<0?t>0?0:r.length-1:h+t,0),r.length-1)];if(p===void 0)return;let[
 d,u]="group"in p?[s.sums.find(c=>c.group===p.group)?.y??0,16]:(c=>[c?.y??0,c?.height??0])(s.groups.find(c=>c.rank===p.rank)),m=Math.max(Math.min(i.scrollTop,d),
 d+Math.min(u,i.clientHeight)-i.clientHeight);m!==i.scrollTop&&(i.scrollTop=m),n.set({rank:"group"in p?p.ranks[0]:p.rank,sel:null,y:Math.round(m)||null})}go(t){let{
-head:e,state:n,moves:s,store:i,body:r}=this.at,l=ee(t,e);if(l===null)return!1;let h=l.ranks.length>0?{pin:K([...new Set([...n.how.pins,...l.ranks])]),rank:l.ranks[0]}:
+head:e,state:n,moves:s,store:i,body:r}=this.at,l=ee(t,e);if(l===null)return!1;let h=l.ranks.length>0?{pin:j([...new Set([...n.how.pins,...l.ranks])]),rank:l.ranks[0]}:
 {};return r.scrollTop=0,l.step<0?i.set({...h,y:null,q:null},"push"):s.steps(l.step,l.step,"push",{...h,step:l.step,y:null,q:null}),!0}tools(){let{head:t,state:e,
 store:n}=this.at,{how:s}=e,{pins:i}=s;if(t.ranks.length<2)return[];let r=e.only.length===i.length&&i.every(h=>e.only.includes(h)),l=o("select",{"aria-label":"Gr\
 oup ranks by",title:"Group ranks (key: G); a group opens by a click or e",on:{change:()=>this.group(l.value)}},o("option",{value:""},"no groups"),...t.groupings.
-map(h=>o("option",{value:h.id},"by "+(qi[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("button",{class:"choice","aria-pressed":String(
+map(h=>o("option",{value:h.id},"by "+(Ni[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("button",{class:"choice","aria-pressed":String(
 s.late),title:"List the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),t.ranks.length>2&&o("button",{class:"\
 choice","aria-pressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact"),i.length>0&&o("span",{class:"tl-only"},
 "pinned "+te(t,i),i.length>1&&!r&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.compare()}},
@@ -562,29 +566,29 @@ context.keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)
  unpin it",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all rows",()=>this.
 compact()),e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.head.groupings.
 map(s=>s.id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.rank);n!==""&&t.
-moves.turn(n)}),e("E","open or fold all groups",()=>this.all()))}};function Oi(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
+moves.turn(n)}),e("E","open or fold all groups",()=>this.all()))}};function zi(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
 s+=l-r+1;let h=n[n.length-1];h!==void 0&&h.last===i.lane-1&&h.from===r&&h.to===l?h.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:l})}return n.map(i=>`${i.
-first}-${i.last}@${i.from}_${i.to}`).join(";")}var As=4e3,Ae=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
+first}-${i.last}@${i.from}_${i.to}`).join(";")}var As=4e3,Pe=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.
 levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(a.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of xs(n,this.epoch))s.set(a.key(i.lane,i.index),
 i);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}load(t,e,n){if(this.loading)
-return;let s=this.of(e,n),i=this.levelsThere.length>0,r=Oi(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
+return;let s=this.of(e,n),i=this.levelsThere.length>0,r=zi(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
 h<Math.min(e,this.levelsThere[0]))return;[e,r]=[h,"all"]}let l=`${e} ${n} ${r}`;r===""||this.failed.has(l)||(this.loading=!0,this.requests++,this.ask(e,n,r).then(
 h=>{this.add(e,n,h),i||this.forget()},h=>{throw this.failed.add(l),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.levels.
 values())t+=e.size;for(let[e,n]of this.levels){if(t<=As)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
-keys()){if(t<=As)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},Pe=class{constructor(t,e,n){this.size=t;this.ask=
+keys()){if(t<=As)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},Ce=class{constructor(t,e,n){this.size=t;this.ask=
 e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(
-e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var zi=()=>new q("An exported page does not have this: open the capture with stepscope view.",404);function Ii({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
-Math.abs(s-e)<Math.abs(a[n]-e)&&(n=i)}),t[n]}function Bi(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...i})=>{let r=i.span>=0,l=r&&
-e.launched&&s;return{...i,longer_ns:r?i.dur_ns-a.dur_ns:0,later_ns:r?i.start_ns-a.start_ns:0,delays:l,delayed_ns:l?n-e.delay_ns:0}})}var Ce=class a{constructor(t,e,n){
-this.head=t;this.c=e;this.exported=t.levels.length>0,this.tiles=new Ae(t.epoch,t.levels,(s,i,r)=>sn("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.
-exported?null:r}),n),this.names=new Pe(t.block,s=>M("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,
-step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return sn("timeline/heat",{c:this.c,measure:t})}async align(t){return this.exported&&t.by==="collecti\
-ve"?Ii(await M("timeline/collectives",{c:this.c}),t.at):M("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){let n=await M("timeline/span",{c:this.c,
-rank:t,span:e});return n.group===void 0?n:{...n,counterparts:Bi(n,await M("timeline/group",{c:this.c,id:n.group}))}}range(t,e){if(this.exported){let n=this.head.
+e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var Ii=()=>new q("An exported page does not have this: open the capture with stepscope view.",404);function Bi({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
+Math.abs(s-e)<Math.abs(a[n]-e)&&(n=i)}),t[n]}function Fi(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...i})=>{let r=i.span>=0,l=r&&
+e.launched&&s;return{...i,longer_ns:r?i.dur_ns-a.dur_ns:0,later_ns:r?i.start_ns-a.start_ns:0,delays:l,delayed_ns:l?n-e.delay_ns:0}})}var $e=class a{constructor(t,e,n){
+this.head=t;this.c=e;this.exported=t.levels.length>0,this.tiles=new Pe(t.epoch,t.levels,(s,i,r)=>rn("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.
+exported?null:r}),n),this.names=new Ce(t.block,s=>M("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,
+step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return rn("timeline/heat",{c:this.c,measure:t})}async align(t){return this.exported&&t.by==="collecti\
+ve"?Bi(await M("timeline/collectives",{c:this.c}),t.at):M("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){let n=await M("timeline/span",{c:this.c,
+rank:t,span:e});return n.group===void 0?n:{...n,counterparts:Fi(n,await M("timeline/group",{c:this.c,id:n.group}))}}range(t,e){if(this.exported){let n=this.head.
 steps.findIndex(s=>s.start_ns===t.range?.t0&&s.end_ns===t.range.t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new q(this.
-sums(),404)):M("timeline/range",{c:this.c,from:this.head.steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(zi()):M("timeline\
-/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.alignment(t)})}pinned(){return pe(this.head,le(this.head,new Set,[]))}sums(){return`An exported page\
+sums(),404)):M("timeline/range",{c:this.c,from:this.head.steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(Ii()):M("timeline\
+/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.alignment(t)})}pinned(){return ue(this.head,he(this.head,new Set,[]))}sums(){return`An exported page\
  sums up steps${this.head.summed<this.head.steps.length?`, up to step ${this.head.summed-1},`:""} by the wall clock, over its initial rows: click on one above t\
 he rows.`}async search(t,e,n,s){if(!this.exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});let i=[],r=t.toLowerCase();
 for(let l=0;l*this.head.block<this.head.names;l++)(await M("timeline/names",{c:this.c,block:l})).forEach((h,p)=>h.toLowerCase().includes(r)&&i.push(l*this.head.
@@ -601,32 +605,32 @@ click:()=>i.set({only:null})}},"✕")),...t.ranks.tools(),n.by==="wall"&&s.steps
 d),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:d?"off":s.measure})}},"map"),o("button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>r.
 whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},"−"),o("button",{class:"bu\
 tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),p===l?l.focus():p?.classList.contains("tl-whatif")&&a.querySelector(
-".tl-whatif")?.focus()}var Fi=220,Di=200,ji=2,Ln=class{constructor(t,e){this.context=t;this.head=e;this.all=Ot(e),this.state=fn(this.store.params,e),this.source=new Ce(e,this.store.params.
+".tl-whatif")?.focus()}var Di=220,ji=200,Ui=2,Ln=class{constructor(t,e){this.context=t;this.head=e;this.all=Ot(e),this.state=fn(this.store.params,e),this.source=new $e(e,this.store.params.
 c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new jt(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.
-minimap=new be(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new ce(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),
-pick:(r,l)=>this.moves.compare(r,l),open:r=>this.moves.turn("g"+r),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new Me(this.store.
+minimap=new ve(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new me(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),
+pick:(r,l)=>this.moves.compare(r,l),open:r=>this.moves.turn("g"+r),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new Se(this.store.
 params.c,t.session.exported?.whatif??null,()=>{this.draw("lanes","gutter"),Rn(this.tools,this,this.length)});let i=t.capture?.load||null;this.load=i===null?null:
-new me(i,t.capture.id,this.all,()=>{this.draw("lanes"),this.state.range!==null&&this.state.sel<0&&this.sum()}),this.panel=new Re(e,{go:r=>this.moves.go(r),sort:r=>this.
-store.set({sort:r}),close:()=>this.clear()}),this.gutter=new ue(e,r=>this.moves.turn(r),r=>this.ranks.pin(r)),this.spacer.append(this.gutter.el,o("div",{class:"\
+new fe(i,t.capture.id,this.all,()=>{this.draw("lanes"),this.state.range!==null&&this.state.sel<0&&this.sum()}),this.panel=new Le(e,{go:r=>this.moves.go(r),sort:r=>this.
+store.set({sort:r}),close:()=>this.clear()}),this.gutter=new de(e,r=>this.moves.turn(r),r=>this.ranks.pin(r)),this.spacer.append(this.gutter.el,o("div",{class:"\
 tl-stage"},this.painter.canvas,this.strips,this.overlay.canvas)),this.body.append(this.spacer),this.el.append(this.tools,this.heat.el,o("div",{class:"tl-above t\
 l-mini"},o("div",{class:"legend"},"whole capture"),this.minimap.canvas),o("div",{class:"tl-above tl-rule"},this.legend,this.ruler.canvas),this.load?.el??"",this.
-body,this.panel.el,this.classes),new Le(this,this.moves).listen(),this.moves.bind(),this.ranks.bind(),this.watch=new ResizeObserver(()=>this.draw("lanes","heat",
+body,this.panel.el,this.classes),new Ee(this,this.moves).listen(),this.moves.bind(),this.ranks.bind(),this.watch=new ResizeObserver(()=>this.draw("lanes","heat",
 "gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=o("div",{class:"tl"});all;source;state;plan={groups:[],
-sums:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=Mn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Se(
-o("canvas",{class:"overlay"}));ruler=new F(o("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;ghosts;load;moves=new ke(this);ranks=new Ee(
+sums:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=Mn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Te(
+o("canvas",{class:"overlay"}));ruler=new F(o("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;ghosts;load;moves=new Me(this);ranks=new Ae(
 this);body=o("div",{class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=o("input",{type:"search",placeholder:"Search names  /",
 "aria-label":"Search names of spans"});panel;gutter;strips=o("canvas",{class:"tl-strips"});spacer=o("div",{class:"tl-spacer"});length=o("span",{class:"length",title:"\
 Visible time"});tools=o("div",{class:"tl-tools"});legend=o("div",{class:"legend"});classes=o("p",{class:"tl-classes","aria-label":"Colours"});get store(){return this.
-context.store}get width(){return Math.max(this.body.clientWidth-Fi,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(this.painter.stats,{received:()=>t.
+context.store}get width(){return Math.max(this.body.clientWidth-Di,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(this.painter.stats,{received:()=>t.
 received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>$t()&&this.frame===0,shown:()=>this.state.view,step:e=>this.head.steps[e],look:e=>{let n=this.head.steps[this.
 head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){this.done(t),Ct(new Promise(e=>this.waits.
 set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=fn(t,this.head),s=(...i)=>e===null||i.some(
-r=>t[r]!==e[r]);s("only","open","pin","rows","group","order")&&(this.plan=this.lay(n.open,n.only),this.heat.list(gt(this.head,n.open,[],{...n.how,pins:[]})),this.
+r=>t[r]!==e[r]);s("only","open","pin","rows","group","order")&&(this.plan=this.lay(n.open,n.only),this.heat.list(ft(this.head,n.open,[],{...n.how,pins:[]})),this.
 stretchTo(this.plan.height),this.colours()),s("y","only","open","pin","rows","group","order")&&Math.abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=n.y),s(
 "align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&this.align(),s("heat")&&this.heat.show(n.heat).then(()=>this.draw("heat")),s("set")&&
 this.ghosts.show(t.set),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||this.selected?.span!==n.sel)&&this.select(),s("r0","r1","o\
 nly","open","rows","group","align","step","at","sort")&&n.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","heat"),Rn(this.tools,this,this.length)}lay(t,e){
-return le(this.head,t,e,this.state.how)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.
+return he(this.head,t,e,this.state.how)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.
 alignment=t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&
 (this.search.value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),
 this.state.view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){
@@ -636,23 +640,23 @@ lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&
 state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.sel>=0||(this.panel.range(n,this.plan.groups.length,e,this.during(t)),this.draw("overlay","lanes"))}).
 catch(n=>this.lacking(n))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return o("p",{class:"tl-requests"},`Req\
 uests in progress: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(i=>o("a",{class:"chip",href:e.link(this.store.params,t,i)},String(i))),n.length>s&&` an\
-d ${n.length-s} more`)}lacking(t){if(!(t instanceof q)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","lanes")}rows(){return pe(
+d ${n.length-s} more`)}lacking(t){if(!(t instanceof q)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","lanes")}rows(){return ue(
 this.head,this.plan)}clear(){this.store.set({sel:null,r0:null,r1:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.
 state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.
 start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){
 this.palette=Mn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(bn(this.head,this.plan).flatMap(e=>this.head.rows[e].
-classes));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},_e(e),this.head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{
-class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=we(this.head,
-this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[d,u]=xe(p,n);if((u-d)*40<this.width)for(let m=d;m<u;m++)p[m].end_ns!==0&&s.push(p[m].
-start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=ji*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?us(re(this.ghosts.all,n),r,l,Di):[];return{
-view:n,width:this.width,height:e,top:t,lanes:he(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",
-palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){let{lanes:t}=we(this.
+classes));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},Re(e),this.head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{
+class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=xe(this.head,
+this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[d,u]=ye(p,n);if((u-d)*40<this.width)for(let m=d;m<u;m++)p[m].end_ns!==0&&s.push(p[m].
+start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=Ui*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?us(ae(this.ghosts.all,n),r,l,ji):[];return{
+view:n,width:this.width,height:e,top:t,lanes:pe(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",
+palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){let{lanes:t}=xe(this.
 head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,picked:this.state.
 step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;if(this.dirty=new Set,
 !this.el.isConnected||this.body.clientHeight===0)return;e.has("lanes")?this.lanes():e.has("overlay")&&this.marks();let{scrollTop:s,clientHeight:i}=this.body;(e.
 has("gutter")||this.gutter.lacks(s,i,this.plan.height))&&this.gutter.draw({head:this.head,plan:this.plan,how:this.state.how,open:this.state.open,here:this.state.
 rank,moved:this.alignment},s,i),e.has("gutter")&&this.legends(),e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>
-4e3&&n.script.splice(0,2e3)}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=we(this.head,this.state.only),s=Bt(e.length),i=this.otherwise(e);x(this.legend,
+4e3&&n.script.splice(0,2e3)}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=xe(this.head,this.state.only),s=Bt(e.length),i=this.otherwise(e);x(this.legend,
 o("div",null,this.state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more replicas not shown`),...t?e.map(r=>{let l=o("div",{class:s<18?"lo\
 w":null},r.name===""?"steps":"steps of "+r.name);return l.style.height=s+"px",l}):[],t&&i!==""&&o("div",{title:"if "+i},"if "+i),t&&this.head.stretch&&o("div",null,
 "waits in collectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=jt.needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.
@@ -660,7 +664,7 @@ overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[this.paint
 p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=wt+
 "px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=F.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.
 paint(r,l);let h=Rs(t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.
-store.params),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=xe(this.head.steps,
+store.params),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=ye(this.head.steps,
 this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.
 map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,
 t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,collective:this.crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){
@@ -673,29 +677,29 @@ l,240).then(p=>{this.moved=new Map(s.map((d,u)=>[d,p[u]]))}):this.source.ribbons
 80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),
 P()}},En=class{el=o("div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Ln(t,e),this.el.
 replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,
-this.view?.close()}},Ps={id:"timeline",title:"Timeline",needs:"capture",open:a=>new En(a)};function Ui(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
+this.view?.close()}},Ps={id:"timeline",title:"Timeline",needs:"capture",open:a=>new En(a)};function Wi(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
 (h,p)=>{let d=l(h),u=l(p);return Number.isNaN(d)||Number.isNaN(u)?Number(Number.isNaN(d))-Number(Number.isNaN(u)):r*(+(d>u)-+(d<u))})}return i.sort((l,h)=>r*s.text(
-l).localeCompare(s.text(h),"en"))}function Wi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
+l).localeCompare(s.text(h),"en"))}function Gi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
 every(r=>i.includes(r))})}function An(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
 test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function Cs(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Gi=100,
+`}function Cs(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Ki=100,
 Tt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
-"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Ui(Wi(this.rows,this.key,t),this.columns,
+"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Wi(Gi(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
-Gi),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),u=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
+Ki),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),u=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
 class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?d?"descending":"ascending":null,title:h.help},o("button",{on:{click:()=>this.store.set({sort:u===this.usual?null:
 u})}},h.title,p&&o("span",{"aria-hidden":"true"},d?" ▾":" ▴")))})),l=i.map(h=>{let p=o("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
 map(d=>o("td",{class:(d.num?"r ":"")+(d.class??"")},d.cell?d.cell(h):d.text(h))));return this.onpick&&p.addEventListener("click",d=>d.target.closest("a, button")===
 null&&this.onpick(h)),p});x(this.el,o("table",null,o("thead",null,r),o("tbody",null,...l))),s.length===0&&this.el.append(o("p",{class:"none"},this.rows.length===
 0?"There are no rows.":"No row matches.")),s.length>i.length&&this.el.append(o("button",{class:"more button",on:{click:()=>this.store.set({all:"1"})}},`Show all\
- ${s.length}`))}};function V(a,t){return a.total[t]/Math.max(a.steps,1)}function $e(a,t){return a.other[t]/Math.max(a.other_steps,1)}function $s(a){let t=a.parent.length,e=a.other.
+ ${s.length}`))}};function V(a,t){return a.total[t]/Math.max(a.steps,1)}function He(a,t){return a.other[t]/Math.max(a.other_steps,1)}function $s(a){let t=a.parent.length,e=a.other.
 length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=a.parent[i];n.last[r]===
-0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(V(a,i),e?$e(a,i):0,s[i]),i>0&&(s[a.
+0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(V(a,i),e?He(a,i):0,s[i]),i>0&&(s[a.
 parent[i]]+=n.weight[i]);return n}function Hs(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
 s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let d=t.weight[p]/i;d>=n&&r.push({node:p,depth:l.depth+1,x:h,
 w:d}),h+=d}}return s}function qs(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function He(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Ns(a,t){let e=V(a,t),n=$e(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var X=19,Ki=60;function Vi([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
-000000":"#ffffff"}var qe=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
+function qe(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Ns(a,t){let e=V(a,t),n=He(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var X=19,Vi=60;function Xi([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
+000000":"#ffffff"}var Ne=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
 (e.preventDefault(),e.stopPropagation()))}onpick;el=o("div",{class:"flame"});ground=this.el.appendChild(o("canvas",{tabindex:"0",role:"img"}));over=this.el.appendChild(
@@ -703,34 +707,34 @@ o("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];f
 draw()));set(t,e){this.flame=t,this.tree=$s(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
 this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/X);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-Hs(t,e,this.focus,.7/n).filter(p=>p.depth<Ki);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*X;for(let p of[this.ground,this.over])p.style.height=i+"\
+Hs(t,e,this.focus,.7/n).filter(p=>p.depth<Vi);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*X;for(let p of[this.ground,this.over])p.style.height=i+"\
 px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
 serif",r.textBaseline="middle";let l=tt(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),u=h.get(d);if(!u){let w=d.startsWith("=")?this.difference(
-l,Number(d.slice(1))):C(l(d));h.set(d,u=[`rgb(${w.join()})`,Vi(w)])}let m=p.x*n,c=p.w*n,f=p.depth*X;r.fillStyle=u[0],r.fillRect(m,f,Math.max(c-(c>4?1:0),.5),X-1);
+l,Number(d.slice(1))):C(l(d));h.set(d,u=[`rgb(${w.join()})`,Xi(w)])}let m=p.x*n,c=p.w*n,f=p.depth*X;r.fillStyle=u[0],r.fillRect(m,f,Math.max(c-(c>4?1:0),.5),X-1);
 let g=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||g)&&(r.fillStyle=l("mark"),r.fillRect(m,f+X-4,Math.max(c-1,1),3)),!(c<40)&&(r.fillStyle=u[1],
-r.fillText(Yi(r,g,c-8),m+4,f+X/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Ns(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
-name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Xi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?O([C(t("cold")),C(t("warm")),C(t("high"))],
+r.fillText(Ji(r,g,c-8),m+4,f+X/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Ns(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
+name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Yi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?O([C(t("cold")),C(t("warm")),C(t("high"))],
 e):O([C(t("cold")),C(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();H(this.ground,e??s.x*this.ground.
 clientWidth+10,n??(s.depth+.5)*X,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
  step",b(V(t,e))],["of all",S(V(t,e)/Math.max(V(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.other.length>
-0){let s=$e(t,e);n.push(["in the other capture",b(s)],["difference",E(V(t,e)-s)+(s>0?`, ${V(t,e)>=s?"+":""}${S(V(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
+0){let s=He(t,e);n.push(["in the other capture",b(s)],["difference",E(V(t,e)-s)+(s>0?`, ${V(t,e)>=s?"+":""}${S(V(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
 getContext("2d"),e=window.devicePixelRatio||1,n=this.drawn[this.at];if(!t||(t.setTransform(e,0,0,e,0,0),t.clearRect(0,0,this.over.width,this.over.height),!n))return;
 t.strokeStyle=tt()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRect(n.x*s+1,n.depth*X+1,Math.max(n.w*s-3,1),X-3)}key(t){let e=this.flame;if(!e||
 this.drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((d,u)=>{let m=d.x+d.w/2,c=r===
 0?Math.max(d.x-l,l-(d.x+d.w),0):r*(m-l);d.depth===i&&d!==n&&c>=0&&c<p&&(h=u,p=c)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{
 let i=n?n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="ArrowRight"?1:0);return r>=0&&this.point(r),!0}case"Enter":return n?(this.
-onpick(n.node),!0):!1;case"Escape":{let i=He(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Xi(a,t){let e=0;for(;a.parent[t]>=
-0;t=a.parent[t])e++;return e}function Yi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
-width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var Ne={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},Ji=["c","by","rank","kind","vs"],Pn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Tt(e,
+onpick(n.node),!0):!1;case"Escape":{let i=qe(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Yi(a,t){let e=0;for(;a.parent[t]>=
+0;t=a.parent[t])e++;return e}function Ji(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
+width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var Oe={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
+frame:{title:"Python",one:"Python function"}},Qi=["c","by","rank","kind","vs"],Pn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Tt(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","next grouping",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, clear the selection",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),
 n.bind("c","Kernels","save the table as CSV",()=>this.csv()),x(this.el,this.tools,this.crumbs,this.graph.el,o("p",{class:"keys under-flame"}),this.table.el),this.
-head(),this.ask()}context;el=o("div",{class:"kernels"});graph=new qe(t=>this.context.store.set({node:t===0?null:t},"push"));table;crumbs=o("p",{class:"crumbs"});tools=o(
+head(),this.ask()}context;el=o("div",{class:"kernels"});graph=new Ne(t=>this.context.store.set({node:t===0?null:t},"push"));table;crumbs=o("p",{class:"crumbs"});tools=o(
 "div",{class:"tools"});found=o("span",{class:"soft",role:"status"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});rows=null;flame=null;asking=new AbortController;offered(){
-let t=this.context.capture?.groups??["kernel","class","op"];return Object.keys(Ne).filter(e=>t.includes(e))}by(){let{by:t}=this.context.store.params,e=this.offered();
+let t=this.context.capture?.groups??["kernel","class","op"];return Object.keys(Oe).filter(e=>t.includes(e))}by(){let{by:t}=this.context.store.params,e=this.offered();
 return t!==void 0&&e.includes(t)?t:e[0]}choose(t){this.context.store.set({node:null,sel:null,all:null,...t})}head(){let{session:t,capture:e,store:n}=this.context,
 s=n.params,i=this.by(),r=o("select",{"aria-label":"Steps of kind",on:{change:()=>this.choose({kind:r.value})}},o("option",{value:""},"all steps"),...(e?.kinds??
 []).map(u=>o("option",{value:u},u)));r.value=s.kind??"";let l=o("select",{"aria-label":"Rank",on:{change:()=>this.choose({rank:l.value})}},o("option",{value:""},
@@ -738,32 +742,32 @@ s=n.params,i=this.by(),r=o("select",{"aria-label":"Steps of kind",on:{change:()=
 d=o("select",{"aria-label":"Compared with",on:{change:()=>d.value===h?n.go(_(s,{tab:"runs"})):this.choose({vs:d.value})}},o("option",{value:""},s.vs===void 0?"c\
 ompare with …":"no comparison"),...p.map(u=>o("option",{value:u.id},"against "+u.title)));s.vs!==void 0&&!p.some(u=>u.id===s.vs)&&d.append(o("option",{value:s.
 vs},"against "+s.vs)),t.runs&&d.append(o("option",{value:h},"a run from the list …")),d.value=s.vs??"",document.activeElement!==this.search&&(this.search.value=
-s.q??""),x(this.tools,o("span",{role:"group","aria-label":"By"},...this.offered().map(u=>o("button",{class:"choice","aria-pressed":String(u===i),title:"by "+Ne[u].
-one,on:{click:()=>this.choose({by:u===this.offered()[0]?null:u})}},Ne[u].title))),(e?.kinds.length??0)>1&&r,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??!0)&&
+s.q??""),x(this.tools,o("span",{role:"group","aria-label":"By"},...this.offered().map(u=>o("button",{class:"choice","aria-pressed":String(u===i),title:"by "+Oe[u].
+one,on:{click:()=>this.choose({by:u===this.offered()[0]?null:u})}},Oe[u].title))),(e?.kinds.length??0)>1&&r,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??!0)&&
 l,d.options.length>1&&d,o("span",{class:"space"}),this.found,this.search,o("button",{class:"button",title:"Save the rows as shown (key: c)",on:{click:()=>this.csv()}},
 "CSV"))}ask(){this.asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking,e=this.context.store.params,n={c:e.c,by:this.by(),rank:e.rank,kind:e.
 kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([i,r])=>{this.rows=i,this.flame=r,this.show()}).catch(i=>{
 if(!t.aborted)throw i})}columns(t){let e=c=>c/Math.max(t.steps,1),n=c=>c/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.other_steps>
 0,h=this.context.store,p=t.rows.reduce((c,f)=>Math.max(c,e(f.total_ns),n(f.other_total_ns)),1e-9),d=c=>c>0&&c<.01?"< 0.01":Number.isInteger(c)?T(String(c)):lt(c),
-u={id:"name",title:Ne[s].title,class:"name",text:c=>c.full||c.name,cell:c=>o("span",{class:"named"},c.class!==""&&Qi(c.class),o("code",{title:c.full||c.name},c.
+u={id:"name",title:Oe[s].title,class:"name",text:c=>c.full||c.name,cell:c=>o("span",{class:"named"},c.class!==""&&Zi(c.class),o("code",{title:c.full||c.name},c.
 name),i&&o("a",{class:"find",href:L(_(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){let c=f=>f.
 other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[u,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:f=>e(f.total_ns),text:f=>m(
 f.total_ns,b(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,b(n(f.other_total_ns)))},
-{id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>E(e(f.total_ns)-n(f.other_total_ns)),cell:f=>er(e(f.total_ns)-
+{id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>E(e(f.total_ns)-n(f.other_total_ns)),cell:f=>nr(e(f.total_ns)-
 n(f.other_total_ns),p)},{id:"change",title:"change",num:c,text:f=>f.other_total_ns===0?"new":f.total_ns===0?"gone":(c(f)>0?"+":"")+S(c(f))},{id:"count",title:"k\
 ernels",help:"per step and rank",num:f=>f.count/Math.max(t.steps,1),text:f=>d(f.count/Math.max(t.steps,1))},{id:"count2",title:"other",num:f=>f.other_count/Math.
 max(t.other_steps,1),text:f=>d(f.other_count/Math.max(t.other_steps,1))},...i?[{id:"median",title:"median",num:f=>f.median_ns,text:f=>m(f.median_ns,b(f.median_ns))},
 {id:"median2",title:"other",num:f=>f.other_median_ns,text:f=>m(f.other_median_ns,b(f.other_median_ns))}]:[]]}return[u,{id:"total",title:"per step",help:"GPU tim\
 e per step, mean over ranks"+(r?", including everything inside":""),num:c=>c.total_ns,text:c=>b(e(c.total_ns))},...r?[{id:"self",title:"own",help:"launched dire\
 ctly, not by anything inside it",num:c=>c.self_ns,text:c=>m(c.self_ns,b(e(c.self_ns)))}]:[],{id:"share",title:"share",num:c=>c.total_ns,text:c=>S(c.total_ns/Math.
-max(t.total_ns,1)),class:"share",cell:c=>tr(c,e(c.total_ns)/p,c.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"per step and rank",num:c=>c.
+max(t.total_ns,1)),class:"share",cell:c=>er(c,e(c.total_ns)/p,c.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"per step and rank",num:c=>c.
 count,text:c=>d(c.count/Math.max(t.steps,1))},...i?[{id:"median",title:"median",num:c=>c.median_ns,text:c=>b(c.median_ns)},{id:"p99",title:"p99",num:c=>c.p99_ns,
 text:c=>b(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>b(c.max_ns)},{id:"spread",title:"over ranks",help:"how far the slowest rank's median exce\
-eds the fastest's, or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Zi},...t.rows.some(c=>c.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.
+eds the fastest's, or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:tr},...t.rows.some(c=>c.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.
 tflop_s,text:c=>m(c.tflop_s,d(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.gb_s,text:c=>m(c.gb_s,d(c.gb_s))}]:[]]:[]]}show(){!this.
 rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.
 flame,e=this.graph.walk;if(!t||!e)return;let n=R(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:qs(t,e);this.graph.zoom(s);let{store:i}=this.context,
-r=He(t,s),l=(d,u)=>o("a",{href:L({...i.params,node:String(d)})},u),h=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===0)return x(
+r=qe(t,s),l=(d,u)=>o("a",{href:L({...i.params,node:String(d)})},u),h=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===0)return x(
 this.crumbs,`${b(p)} of GPU time per step and rank, over ${T(String(this.rows.steps))} steps of all ranks together`);x(this.crumbs,l(0,"all"),...r.flatMap((d,u)=>r.
 length>6&&u>=2&&u<r.length-3?u===2?[" › ",o("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",d===s?o("b",null,h(d)):l(d,h(d))]))}light(){
 let{sel:t,q:e=""}=this.context.store.params,n=e.toLowerCase().split(/\s+/).filter(i=>i!=="");this.graph.light(i=>t!==void 0?i===t:n.length>0&&n.every(r=>i.toLowerCase().
@@ -774,21 +778,21 @@ columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self"
 [...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>An([...t.map(r=>r.id==="diff"?i.total_ns/Math.
 max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Cs(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text\
 /csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return Number.isFinite(n)?t.id===
-"share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Ji))return this.
+"share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Qi))return this.
 head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","a\
-ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Qi(a){return o("i",{class:"swatch s-"+a.toLowerCase().
-replace(/[^a-z]/g,"-"),title:a})}function Zi(a){return a.only_rank?"only "+a.only_rank:a.rank_spread>=.005?"+"+S(a.rank_spread):""}function tr(a,t,e){let n=o("i",
+ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Zi(a){return o("i",{class:"swatch s-"+a.toLowerCase().
+replace(/[^a-z]/g,"-"),title:a})}function tr(a){return a.only_rank?"only "+a.only_rank:a.rank_spread>=.005?"+"+S(a.rank_spread):""}function er(a,t,e){let n=o("i",
 {class:"s-"+(a.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",o("span",{class:"part"},o("span",{class:"bar",
-"aria-hidden":"true"},n),o("span",null,S(e)))}function er(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+
+"aria-hidden":"true"},n),o("span",null,S(e)))}function nr(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+
 "%",o("span",{class:"part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,E(a)))}var Os={id:"kernels",title:"Kernels",needs:"capture",open:a=>new Pn(
-a)};var nr={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function Ut(a,t,e){return a.map((n,s)=>({name:n,label:nr[n]??mt(n),ns:t[s]/Math.
+a)};var sr={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function Ut(a,t,e){return a.map((n,s)=>({name:n,label:sr[n]??mt(n),ns:t[s]/Math.
 max(e,1)}))}function Cn(a){return a.reduce((t,e)=>t+e.ns,0)}function $n(a,t){return`${a.label} ${b(a.ns)} (${S(a.ns/(t||1))})`}function Y(a,t,...e){let n=document.
 createElement(a);return n.append(t),n.classList.add(...e),n}function Is(a,t,e){let n=document.createElement("table"),s=n.createTHead().insertRow(),i=n.createTBody();
 n.className="shares",n.createCaption().textContent=a,t.forEach((r,l)=>{let h=Y("th",r,...l>1?["r"]:[]);h.setAttribute("scope","col"),s.append(h)});for(let[r,l,...h]of e){
 let p=Y("th",r),d=i.insertRow();p.setAttribute("scope","row"),d.append(p,Y("td",l),...h.map(u=>Y("td",u.replace(/(?<=≥) | (?=[nµm]?s\b|%)/g," "),"r")))}return n}
-function sr({kind:a,why:t,bars:e}){let n=e.reduce((r,l)=>r+l.steps,0),s=e.reduce((r,l)=>r+l.told,0),i=n===0?`The kernels of ${a} steps cannot be assigned to mod\
+function ir({kind:a,why:t,bars:e}){let n=e.reduce((r,l)=>r+l.steps,0),s=e.reduce((r,l)=>r+l.told,0),i=n===0?`The kernels of ${a} steps cannot be assigned to mod\
 ules`:`The kernels of ${n-s} of ${n} ${a} steps cannot be assigned to modules and count as other kernels`;return Y("p",`${i}: ${t}.`,"caveat")}var zs=16;function Bs(a,t,e=""){
-let n=t.bars.filter(m=>e===""||m.rank===e).map(m=>({rank:m.rank,steps:m.steps,parts:Ut(a.parts,m.parts,m.steps)})),s=t.why===""?[]:[sr(t)];if(n.length===0)return s;
+let n=t.bars.filter(m=>e===""||m.rank===e).map(m=>({rank:m.rank,steps:m.steps,parts:Ut(a.parts,m.parts,m.steps)})),s=t.why===""?[]:[ir(t)];if(n.length===0)return s;
 let i=Math.max(...n.map(m=>Cn(m.parts)),1),r=n.reduce((m,c)=>m+c.steps,0),l=Ut(a.parts,a.parts.map((m,c)=>n.reduce((f,g)=>f+g.parts[c].ns*g.steps,0)),r),h=a.parts.
 indexOf("wait"),p=n.map(m=>m.parts[h].ns).sort((m,c)=>m-c)[zs-1]??1/0,d=n.filter(m=>m.parts[h].ns<=p).slice(0,zs);s.push(Is(`Device time of a ${t.kind} step`,["\
 rank",t.kind+" step","time","floor"],d.map(({rank:m,parts:c})=>{let f=Cn(c);return[m,Ht(c,f/i,g=>$n(g,f)),b(Math.round(f)),S(c[0].ns/(f||1))]})));let u=Y("p",n.
@@ -799,7 +803,7 @@ Ut(["floor","start","slow"],[d,u-d,p.time_ns-u],e),c=Ht(m,p.time_ns/i,f=>$n(f,p.
 wn",p.of_attainable>0?S(p.of_attainable):"–"]}),l=Y("p","","keys");l.append(...Ut(["floor","start","slow"],[0,0,0],1).map(p=>N("--"+p.name,p.label)));let h=n.
 filter(p=>p.why!=="").map(p=>`${p.module}: ${p.why}.`);return h.length>0&&l.append(N("--other","floor not known")),n.some(p=>p.floor.startsWith("≥"))&&h.push(
 "≥: a lower bound, so the slow part may be smaller than drawn."),[Is(`Modules of a ${a} step on ${t}`,["module",a+" step","time","floor","of attainable"],r),l,
-...h.map(p=>Y("p",p,"keys"))]}var ir=8,Hn=class{constructor(t){this.context=t;M("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
+...h.map(p=>Y("p",p,"keys"))]}var rr=8,Hn=class{constructor(t){this.context=t;M("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
 let{store:t,capture:e}=this.context,n=this.light;if(n===null)return;if(n.none)return x(this.el,o("p",{class:"caveat"},n.says));let{params:s}=t,i=e.kinds.flatMap(
 u=>n.kinds.filter(m=>m.kind===u)),r=i.find(u=>u.kind===s.kind)??i[0],l=e.ranks[Number(s.rank??NaN)]??"",h=r.ranks.find(u=>u.rank===(l||r.rank)),p=o("select",{"a\
 ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===i[0].kind?null:p.value})}},...i.map(u=>o("option",{value:u.kind},u.kind)));p.value=r.kind;let d=o(
@@ -808,11 +812,11 @@ d.value=l===""?"":s.rank,x(this.el,o("p",{class:"lead"},n.says),o("div",{class:"
 Device time of a mean ${r.kind} step, from the floor to the whole`),...Bs(n,r,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...Fs(
 r.kind,h,u=>this.name(h,u))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
  take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>L(_(this.context.store.params,{tab:"timeline",...r})),s=(e.
-end_ns-e.start_ns)*ir,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
+end_ns-e.start_ns)*rr,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
 0?i:{...i,sel:String(e.span)}),title:e.full},e.module):o("span",{title:e.full},e.module),o("a",{class:"find",href:n({q:e.full}),title:"Find its kernel in the ti\
-meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},Oe={id:"light",title:"Speed of light",needs:"light",open:a=>new Hn(a)};var rr={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
+meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},ze={id:"light",title:"Speed of light",needs:"light",open:a=>new Hn(a)};var ar={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
 ers","time of collectives once all ranks have arrived"],gap:["Gaps","unexplained time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:com\
-m":["communication","time of kernels that communicate"]},ar=2,or=.05,qn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
+m":["communication","time of kernels that communicate"]},or=2,lr=.05,qn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
 x(this.el,this.panel,this.outcome),this.ask()}context;el=o("div",{class:"whatif"});panel=o("section",{class:"panel","aria-label":"Changes"});outcome=o("section",
 {class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){return kt(this.context.
 store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.asking.abort(),this.asking=
@@ -824,31 +828,31 @@ store:s}=this.context,i=e?.ranks??[],r=o("select",{"aria-label":"Of rank",on:{ch
 (h,p)=>p.share-h.share);x(this.panel,o("h2",null,"Changes"),i.length>1&&o("p",null,r),...t.parts.filter(h=>!h.id.startsWith("class:")).map(h=>this.slider(h)),o(
 "h3",null,"Kernels by class"),...l.map(h=>this.slider(h)),o("p",{class:"actions"},o("button",{class:"button",on:{click:()=>s.set({set:null})}},"Reset")),n.exported&&
 o("p",{class:"note"},"This page answers one change at a time, in steps of a quarter; stepscope view answers all.")),this.place()}answered(t){return this.context.
-session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=rr[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of this class"],s=this.context.
-session.exported?.25:or,i=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:ar),step:String(s),id:"set-"+t.id,data:{part:t.id},disabled:!this.
-answered(j(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(j(this.rank(),t.id),i.value)});let r=t.peers&&o("button",{class:"\
-peers choice-one",data:{peers:t.id},title:"like the median of the other ranks",on:{click:()=>this.set(j(this.rank(),t.id),this.settings().get(j(this.rank(),t.id))===
+session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=ar[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of this class"],s=this.context.
+session.exported?.25:lr,i=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:or),step:String(s),id:"set-"+t.id,data:{part:t.id},disabled:!this.
+answered(U(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(U(this.rank(),t.id),i.value)});let r=t.peers&&o("button",{class:"\
+peers choice-one",data:{peers:t.id},title:"like the median of the other ranks",on:{click:()=>this.set(U(this.rank(),t.id),this.settings().get(U(this.rank(),t.id))===
 "peers"?"1":"peers")}},"like peers");return o("div",{class:"slider"},o("label",{for:"set-"+t.id,title:n},e),o("span",{class:"path",title:"of the critical path"},
 t.share>=5e-4?S(t.share):""),o("output",{for:"set-"+t.id,data:{said:t.id}}),i,r)}say(t,e){let n=this.panel.querySelector(`[data-said="${CSS.escape(t)}"]`);n&&x(
-n,St(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.part,i=t.get(j(e,s))??"1";(document.
+n,St(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.part,i=t.get(U(e,s))??"1";(document.
 activeElement!==n||i==="1")&&(n.value=i==="peers"?"1":i),this.say(s,i);let r=this.panel.querySelector(`[data-peers="${CSS.escape(s)}"]`);r&&(r.disabled=e===""||
-!this.answered(j(e,s)+"=peers"),r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let h of this.plots.splice(0))
+!this.answered(U(e,s)+"=peers"),r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let h of this.plots.splice(0))
 h.drop();let s=[...this.settings()],i=s.map(([h,p])=>o("button",{class:"chip",title:"reset",on:{click:()=>e.set({set:Mt(Dt(this.settings(),h,"1"))})}},h," ",o("\
 b",null,St(p))," ×"));if(!t.known){x(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",null,"Unknown: "),t.why+"."),o("p",{class:"\
 note"},"There is no prediction if the recorded steps cannot be replayed."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(p=>n?.ranks[p]??"#"+p).join(" "):"";
 x(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...i),s.length>0&&o("p",null,o("a",{href:L(_(e.params,{tab:"\
-timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>lr(h,l(h.ranks)))),...t.lengths.flatMap(
+timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>hr(h,l(h.ranks)))),...t.lengths.flatMap(
 h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Length of each step"+l(h.ranks))),o("canvas",{tabindex:"0",role:"img","aria-label":"\
 Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},N("--idle","as recorded"),N("--share","as predicted")))]),o("p",{class:"note"},`The steps\
  are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${S(t.off_median)} (90th percentile ${S(t.
 off_p90)}). ${S(t.unexplained)} of the critical path are unexplained gaps, which stay, as do batches, schedules and device clocks.`),t.command!==""&&o("p",{class:"\
 note"},"On the command line: ",o("code",{class:"command"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new Nn(p,t.lengths.
 filter(u=>u.steps.length>0)[h]);this.plots.push(d),d.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){
-for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function lr(a,t){let e=a.
+for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function hr(a,t){let e=a.
 without_ns/Math.max(a.step_ns,1)-1,n=Math.abs(e)<5e-4;return o("div",{class:"card"},o("span",{class:"name"},`${a.kind} step${t}`),o("b",null,b(a.step_ns),!n&&" \
 → ",!n&&b(a.without_ns)),o("span",{class:n?"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+S(e)),!n&&o("span",{class:"soft"},`${b(a.without_low_ns)} t\
 o ${b(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${Ds(a.tokens_per_s)}${n?"":" → "+Ds(a.without_tokens_per_s)} \
-output tokens/s`))}function Ds(a){return T(String(Math.round(a)))}var Nn=class extends U{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),
+output tokens/s`))}function Ds(a){return T(String(Math.round(a)))}var Nn=class extends W{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),
 l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};e.addEventListener("pointermove",s),e.addEventListener(
 "pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLef\
 t"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return P();
@@ -875,59 +879,59 @@ this.when(m,h))?u:d,-1);p>=0&&s.push(["longest "+l,b(p)])}return n.embedding||s.
 ond",On(n.busiest[e])]),!n.embedding&&pt(n)&&s.push(["output tokens/s, mean",On(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",T(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
 push(["failed",String(n.failed[e])]),{title:`${e?b(e*n.bin_ns):"0"} – ${b((e+1)*n.bin_ns)}`,rows:s}}};function Us(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function On(a){return a===0?"0":a>=99.95?T(String(Math.round(a))):a.toFixed(1)}function hr(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+e.push(s)),e}function On(a){return a===0?"0":a>=99.95?T(String(Math.round(a))):a.toFixed(1)}function pr(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 a)));n<=t;n*=10)for(let s of[1,2,5])s*n>=a&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
-e}var ze=[["ttft","k1",1],["e2e","k0",2]],Ie=class extends st{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of ze)for(let s of this.shown(n))this.bench[n][s]>
+e}var Ie=[["ttft","k1",1],["e2e","k0",2]],Be=class extends st{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of Ie)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
 y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return Us(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
-s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of ze){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
+s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of Ie){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
 this.failed(p)?n.y+n.h-5:NaN,u=(this.at(this.when(p,h),n)-t)**2+(d-e)**2;u<=r&&(r=u,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
-let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of hr(l,h))e.fillStyle=
+let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of pr(l,h))e.fillStyle=
 s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(b(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,b);this.inside(t,()=>{for(let[
-p,d,u]of ze){let m=i.limits[p];m&&(!this.log||m>l)&&Ws(t,this.y(m,r,n),d),e.globalAlpha=.75;for(let c of this.shown(p))i[p][c]>0&&(e.fillStyle=s(i.touched[c]&u?
+p,d,u]of Ie){let m=i.limits[p];m&&(!this.log||m>l)&&Ws(t,this.y(m,r,n),d),e.globalAlpha=.75;for(let c of this.shown(p))i[p][c]>0&&(e.fillStyle=s(i.touched[c]&u?
 "k4":d),e.beginPath(),e.arc(this.at(this.when(c,i[p]),n),this.y(i[p][c],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
 this.failed(p)&&e.fillRect(this.at(i.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)}mark(t){super.mark(t);let{ctx:e,area:n,color:s}=t,i=this.chosen,r=this.bench,l=this.
-range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of ze)r[h][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[h]),n),this.y(r[h][i],
+range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of Ie)r[h][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[h]),n),this.y(r[h][i],
 l,n),5,0,7),e.stroke())})}};function Ws({ctx:a,area:t,color:e},n,s){a.strokeStyle=e(s),a.lineWidth=1.5,a.setLineDash([6,4]),a.beginPath(),a.moveTo(t.x,n),a.lineTo(
-t.x+t.w,n),a.stroke(),a.setLineDash([])}function pt(a){return a.bin_ns>=1e9}var Be=class extends st{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
+t.x+t.w,n),a.stroke(),a.setLineDash([])}function pt(a){return a.bin_ns>=1e9}var Fe=class extends st{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
 tokens:e.busiest);this.shade(t),this.yAxis(t,s,On),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!pt(
 e)),pt(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=b(this.bins().bin_ns);return this.fine?`Output tokens in eac\
-h ${t}`:pt(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},Fe=class extends st{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
+h ${t}`:pt(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},De=class extends st{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
 i=this.bench,r=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(u=>u.at>=l&&u.at<=h),d=Math.max(this.top(r.most),...p.map(u=>u.queued*1.06));this.shade(
 t),this.yAxis(t,d,u=>T(String(u))),this.inside(t,()=>{this.stairs(t,r.most,d,"host",!0),i.embedding||this.stairs(t,r.decode,d,"k0",!1),this.queue.length>0&&this.
 queued(t,d),e.fillStyle=s("high"),r.failed.forEach((u,m)=>{let c=this.at(r.from_ns+m*r.bin_ns,n);u&&e.fillRect(c,n.y+n.h-10,Math.max(this.at(r.from_ns+(m+1)*r.bin_ns,
 n)-c,2),10)})}),this.xAxis(t)}queued({ctx:t,area:e,color:n},s){t.beginPath();for(let i of this.queue)t.lineTo(this.at(i.at,e),e.y+e.h*(1-i.queued/s));t.strokeStyle=
-n("k3"),t.lineWidth=1.5,t.stroke()}},De=class extends U{constructor(e,n,s){super(e,n,{left:64,bottom:26});this.spread=s;this.nines=Math.max(Math.log10(s.n),.31),
+n("k3"),t.lineWidth=1.5,t.stroke()}},je=class extends W{constructor(e,n,s){super(e,n,{left:64,bottom:26});this.spread=s;this.nines=Math.max(Math.log10(s.n),.31),
 this.canvas.addEventListener("pointermove",i=>{let r=this.area(),l=1-Math.pow(10,-(i.offsetX-r.x)/r.w*this.nines),h=0;s.shares.forEach((p,d)=>p<=l&&(h=d)),this.
 point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>this.point(-1)),this.canvas.addEventListener("blur",()=>this.point(-1)),this.canvas.
 addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
 point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
 return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return P();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",b(i.values[e])]];l&&h.push(["before",b(pr(l,r))]),H(this.canvas,n??this.x(i.
+other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",b(i.values[e])]];l&&h.push(["before",b(ur(l,r))]),H(this.canvas,n??this.x(i.
 shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=d=>s.y+s.h*(1-d/l);this.yAxis(e,l,b),n.textBaseline=
 "top";let p=-1/0;for(let[d,u]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
 break;let m=this.x(d,s),c=n.measureText(u).width,f=Math.min(m-c/2,s.x+s.w+8-c);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
 i("soft"),n.textAlign="left",n.fillText(u,f,s.y+s.h+6),p=f+c)}r.limit>0&&r.limit<l&&Ws(e,h(r.limit),"high");for(let[d,u]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
 d.values.forEach((m,c)=>n.lineTo(this.x(d.shares[c],s),h(m))),n.strokeStyle=i(u),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function pr(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function zn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ur(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function zn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
 ...a.cols.map(t=>t.name===""?o("td"):o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.
-map(ur)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function ur(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
+map(dr)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function dr(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
 full},a.text):a.text)}function Gs(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Rt(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
-return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var _t=18,je=class extends st{constructor(e,n,s,i){super(e,i.lanes.length*_t+12,n,s,!1);this.steps=i;this.
+return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var _t=18,Ue=class extends st{constructor(e,n,s,i){super(e,i.lanes.length*_t+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
 i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/_t),0),this.rows()-
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
 hi-this.view.lo)*this.bench.bin_ns)/s.w,p=Gs(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
 kinds.map(p=>i(ct(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,d)=>{let u=s.y+d*_t;n.
-fillStyle=i("soft"),n.fillText(dr(n,Rt(p),s.x-8),s.x-6,u+_t/2),n.fillStyle=i("line"),n.fillRect(s.x,u+_t-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=Gs(p.to,
+fillStyle=i("soft"),n.fillText(cr(n,Rt(p),s.x-8),s.x-6,u+_t/2),n.fillStyle=i("line"),n.fillRect(s.x,u+_t-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=Gs(p.to,
 l);c<p.from.length&&p.from[c]<=h;c++){let f=this.lit===null||this.lit[d].has(c),g=this.at(p.from[c],s),w=Math.max(this.at(p.to[c],s),g+.5);w<m+.5&&!f||(n.globalAlpha=
 f?1:.2,n.fillStyle=r[p.kind[c]],n.fillRect(g,u+3,w-g-(w-g>3?1:0),_t-6),m=Math.max(m,w))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
 title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",Rt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",b(i.to[s.step]-
-i.from[s.step])],["from",b(i.from[s.step])],["requests of this load",T(String(i.batch[s.step]))]]}}};function dr(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
-length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function cr(a){return Math.min(Math.max(a*9,40),360)}var Ue=class extends st{constructor(e,n,s,i){
-super(e,cr(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
+i.from[s.step])],["from",b(i.from[s.step])],["requests of this load",T(String(i.batch[s.step]))]]}}};function cr(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
+length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function mr(a){return Math.min(Math.max(a*9,40),360)}var We=class extends st{constructor(e,n,s,i){
+super(e,mr(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
 this.requests=e,this.draw()}light(e,n){this.marked=e,this.others=new Set(n),this.draw()}y(e,n){let s=n.h/Math.max(this.requests.rows,1);return[n.y+e*s,Math.max(
 s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,r=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
 (n-s.y)/s.h*r.rows),p=Math.max(Math.ceil(2*r.rows/s.h)-1,0),d=-1;for(let u=0;u<r.index.length;u++)Math.abs(r.row[u]-h)>p||r.sent[u]>i+l||r.done[u]<i-l||(d<0||Math.
@@ -943,7 +947,7 @@ e,n,s,i),this.canvas.style.cursor=s!==void 0&&i!==void 0&&this.barAt(s,i)>=0?"po
 ["sent at",b(i.sent[s])]];return i.failed[s]?r.push(["failed after",b(i.done[s]-i.sent[s])]):(i.first[s]>=0&&r.push(["TTFT",b(i.first[s]-i.sent[s])]),r.push(["E\
 2E",b(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["affected","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function Ks(a){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[a]}function Vs(a){return["queue","prefill","wait","decode",
 "reply","unknown"].map(e=>({of:e,ns:a.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var Xs={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
-decode",reply:"reply",unknown:"not recorded"};function We(a,t=!1){let e=a.reduce((i,r)=>i+r.ns,0)||1,n=o("div",{class:"parts","aria-hidden":"true"},...a.map(i=>{
+decode",reply:"reply",unknown:"not recorded"};function Ge(a,t=!1){let e=a.reduce((i,r)=>i+r.ns,0)||1,n=o("div",{class:"parts","aria-hidden":"true"},...a.map(i=>{
 let r=o("i",{title:`${i.name} ${b(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${Ks(i.of)})`,r})),s=i=>{let r=o("i");return r.style.
 background=`var(--${Ks(i)})`,r};return t?o("div",null,n,o("p",{class:"keys"},...Vs(a).map(i=>o("span",{class:"key"},s(i.of),Xs[i.of]+" ",o("b",null,b(i.ns)))))):
 o("div",null,n,o("p",{class:"keys sums"},...Vs(a).map(i=>o("span",{class:"key"},s(i.of),Xs[i.of]+" ",o("b",null,b(i.ns))))),o("table",{class:"split"},o("tbody",
@@ -951,28 +955,28 @@ null,...[...a].sort((i,r)=>r.ns-i.ns).map(i=>o("tr",null,o("th",{scope:"row"},s(
 i.ns/e)))))))}function Ys(a,t,e){let n=a.moments.find(i=>i.name==="sent")?.at??a.moments[0]?.at??0;return o("aside",{class:"panel","aria-label":"Request "+a.index},
 o("header",null,o("h2",null,"Request ",String(a.index),a.turn>0&&`, turn ${a.turn+1}`),o("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),a.id!==""&&o("p",{class:"id"},o("code",null,a.id)),a.failure!==""&&o("p",{class:"caveat"},"failed: "+a.failure+(a.error?": "+a.error:"")),a.ttft&&
-mr("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),fr(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
-4).map(i=>o("div",{class:"gap"},o("p",null,o("b",null,b(i.ns)),` until event ${i.event}`),We(i.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"Reque\
+fr("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),gr(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
+4).map(i=>o("div",{class:"gap"},o("p",null,o("b",null,b(i.ns)),` until event ${i.event}`),Ge(i.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"Reque\
 sts in the same steps"),o("p",{class:"chips"},...a.with.map(i=>o("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>e.request(i.index)}},
 String(i.index),o("small",null,"×"+i.steps))))),o("section",null,o("h3",null,"Moments"),o("dl",null,...a.moments.flatMap(i=>[o("dt",null,i.name),o("dd",null,i.
 name==="sent"?b(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+b(Math.abs(i.at-n)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(
-([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function mr(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,b(t.ns)),t.place&&o("span",{class:"soft"}," o\
-n "+t.place)),We(t.parts))}function fr(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
+([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function fr(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,b(t.ns)),t.place&&o("span",{class:"soft"}," o\
+n "+t.place)),Ge(t.parts))}function gr(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
 "Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${Rt(r)}\
-: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var gr=2e5,br=120,Ge=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new dt(r.running.length,gr/r.bin_ns);let l=v=>o(
+: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var br=2e5,vr=120,Ke=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new dt(r.running.length,br/r.bin_ns);let l=v=>o(
 "canvas",{tabindex:"0",role:"img","aria-label":v}),h=(v,y,k,...A)=>o("figure",null,o("figcaption",null,typeof v=="string"?o("span",null,v):v,o("span",{class:"ke\
 ys"},...y.map(([z,D])=>Js(z,D)),...A)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=o("input",{type:"ch\
 eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let u=l(`Latency of requests by ${r.at_once?"end":"send"}\
- time`);this.latency=new Ie(u,220,r,this.view),this.latency.whenClicked((v,y)=>{let k=this.latency.near(v,y);this.choose(k<0?null:r.index[k])});let m=new Fe(l("\
-Requests in progress over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let c=r.embedding?null:new Be(l("Outpu\
-t tokens per second over time"),100,r,this.view,!1);c&&(this.tokens=c,this.rate.textContent=c.title(),this.binned.push(c),this.plots.push(c)),this.bars=new Ue(l(
+ time`);this.latency=new Be(u,220,r,this.view),this.latency.whenClicked((v,y)=>{let k=this.latency.near(v,y);this.choose(k<0?null:r.index[k])});let m=new De(l("\
+Requests in progress over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let c=r.embedding?null:new Fe(l("Outpu\
+t tokens per second over time"),100,r,this.view,!1);c&&(this.tokens=c,this.rate.textContent=c.title(),this.binned.push(c),this.plots.push(c)),this.bars=new We(l(
 "Requests as bars over time"),r,this.view,n),this.bars.whenChosen=v=>this.choose(v),this.plots.push(this.bars);let f=r.touched.some(v=>v>0)?[["k4","affected by \
-it: excluded from figures"]]:[],g=r.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],w=r.spreads.map(v=>{let y=new De(l(v.title+" by percentile"),190,v);return y.
+it: excluded from figures"]]:[],g=r.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],w=r.spreads.map(v=>{let y=new je(l(v.title+" by percentile"),190,v);return y.
 other=s?.plots.spreads.find(k=>k.name===v.name)??null,this.plots.push(y),h(v.title,y.other?[["k0","this run"],["k4","before"]]:[],y.canvas,o("span",{class:"soft"},
 v.note))});this.el=o("div",{class:"run"},o("header",null,o("div",{class:"what"},o("h2",null,e.title),o("p",{class:"verdict"},e.verdict),...e.next.map(v=>o("p",{
 class:"next"},v)),o("p",{class:"facts"},[e.id,...e.tags,...e.head].join(" · "))),o("div",{class:"choices"},this.repetitions(),o("label",null,"against ",this.against))),
 o("div",{class:"cards"},...e.cards.map((v,y)=>o("div",{class:"card"},o("span",null,v.name),o("b",null,v.value),o("span",null,v.more),s?.cards[y]?.name===v.name&&
-o("span",{class:"before"},"before: "+s.cards[y].value)))),i&&vr(i),o("div",{class:"axis"},o("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and \
+o("span",{class:"before"},"before: "+s.cards[y].value)))),i&&wr(i),o("div",{class:"axis"},o("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and \
 E2E of each request",[...g,...f,["high","failed"],...p],u,o("label",null,d," logarithmic")),c&&h(this.rate,pt(r)?[["compute","busiest second"],["k1","mean"]]:[],
 c.canvas),h("Requests",[["host","in progress"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as reported by the server"]]:[]],m.canvas),
 this.strip,h("Requests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),o("p",{class:"hin\
@@ -988,7 +992,7 @@ ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e
 view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(R(t,"req",-1)):t.
 pass!==void 0&&this.steps?this.showStep({lane:R(t,"lane",0),step:R(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
-br)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
+vr)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
 i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,l]=await Promise.all([i?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
 plots.at.length?M("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=r,h.draw();this.tokens&&(this.rate.textContent=
 this.tokens.title()),l&&this.take(l)}}take(t){this.requests=t,this.bars.show(t);let e=t.of-t.index.length;this.note.textContent=e>0?`${t.index.length} of ${t.of}\
@@ -1012,14 +1016,14 @@ choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[
 {tab:"timeline",c:s.capture,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=o("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
 me"});x(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>Js(["k0","k1","k2",
 "k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),o("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoom to\
- them"))),e)),this.lanes=new je(e,this.run.plots,this.view,t),this.lanes.whenChosen=n=>this.store.set({req:null,lane:n.lane,pass:n.step},"push"),this.plots.push(
+ them"))),e)),this.lanes=new Ue(e,this.run.plots,this.view,t),this.lanes.whenChosen=n=>this.store.set({req:null,lane:n.lane,pass:n.step},"push"),this.plots.push(
 this.lanes),this.lanes.draw(),x(this.slow,o("h3",null,"Waits of the slow requests",o("span",{class:"soft"},t.steps_by==="time"?", by time":", by request id")),o(
 "div",{class:"tails"},this.run.plots.embedding?null:this.tail("TTFT",t.ttft),this.tail("Time between tokens",t.itl)),...t.notes.map(n=>o("p",{class:"soft"},n))),
 this.chosen="",this.follow(this.store.params)}unjoined(t){x(this.strip,o("p",{class:"soft"},"The waits of requests in recorded steps are unknown: "+t))}tail(t,e){
 let n=[...new Set(e.cases)];return o("div",null,o("h4",null,t,o("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${b(e.p99_ns)}`:"")),n.length===0?o("p",{class:"soft"},
-"none in the recorded window"):We(e.parts,!0),e.below&&o("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one there"),o("\
+"none in the recorded window"):Ge(e.parts,!0),e.below&&o("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one there"),o("\
 p",{class:"chips"},...n.slice(0,24).map(s=>o("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function Js(a,t){
-let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function vr(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
+let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function wr(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
 o("dl",null,o("dt",null,"A"),o("dd",null,a.sides[0]),o("dt",null,"B"),o("dd",null,a.sides[1])),o("p",{class:"verdict"},a.verdict),a.unlike.length>0&&o("ul",null,
 ...a.unlike.map(t=>o("li",null,t))),...a.tables.map(t=>zn(t)),...a.notes.map(t=>o("p",{class:"soft"},t)))}function Qs(a,t){return JSON.stringify([a.run??t.session.run,a.rep,a.vs])}var In=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","move to earlier times",n(s=>s.
@@ -1036,32 +1040,32 @@ r"},s)),o("th",null,"steps"))),o("tbody",null,...e.map(s=>o("tr",null,o("td",nul
 soft"}," "+s.status)),o("td",null,s.model),o("td",null,s.tags.join(", ")),...n.map(i=>{let r=s.numbers.find(l=>l.name===i);return o("td",{class:"r"},r?`${r.value.
 toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return L(_(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
 let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,d,u,m]=await Promise.all([M("load",l,s),M("load/req\
-uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new Ge(i,p,d,u,m);x(this.el,c.el),c.start();let f=c.against;
+uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new Ke(i,p,d,u,m);x(this.el,c.el),c.start();let f=c.against;
 if(!r.exported){let g=await M("load/runs",{},s);if(s.aborted)return;x(f,o("option",{value:""},"no other run"),...g.filter(w=>w.id!==t).map(w=>o("option",{value:w.
 id},[w.id,...w.tags].join(" ")))),f.value=n??"",f.addEventListener("change",()=>i.set({vs:f.value||null},"push")),f.disabled=f.options.length<2}if(p.recorded)try{
 let g=await M("load/steps",{run:t},s);!s.aborted&&g.rep===p.rep?c.join(g):s.aborted||c.unjoined(`steps were recorded in repetition ${g.rep+1} of this load`)}catch(g){
-if(s.aborted)return;c.unjoined(g instanceof Error?g.message:String(g))}}},Zs={id:"bench",title:"Benchmark",needs:"runs",open:a=>new In(a)};function Bn(a){return a.p99_to_ns===null?"over "+b(a.p99_from_ns):a.p99_from_ns>0?`${b(a.p99_from_ns)} to ${b(a.p99_to_ns)}`:"under "+b(a.p99_to_ns)}var Ke=["ru\
-nning","queued","tokens","usage"],wr=6e4,ti=10*6e4,Wt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
+if(s.aborted)return;c.unjoined(g instanceof Error?g.message:String(g))}}},Zs={id:"bench",title:"Benchmark",needs:"runs",open:a=>new In(a)};function Bn(a){return a.p99_to_ns===null?"over "+b(a.p99_from_ns):a.p99_from_ns>0?`${b(a.p99_from_ns)} to ${b(a.p99_to_ns)}`:"under "+b(a.p99_to_ns)}var Ve=["ru\
+nning","queued","tokens","usage"],xr=6e4,ti=10*6e4,Wt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
 if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-ti);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].
 flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??
-null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,wr),ti)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
+null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,xr),ti)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
 samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:it(s.ranks.map(r=>r[t])));let i=[...e.values()];n.
-at.push(s.at_ms),n.values.push(i.includes(null)?null:it(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>xr(n.ranks.map(
-s=>it([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function xr(a){let t=a.filter(
+at.push(s.at_ms),n.values.push(i.includes(null)?null:it(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>yr(n.ranks.map(
+s=>it([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function yr(a){let t=a.filter(
 n=>n!==null),e=it(t);return t.length<2||!e?null:Math.max(...t)*t.length/e}function it(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function ei(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
 n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function ni(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
 n+l,s+h);r.length===1&&a.lineTo(n+r[0][0]+1,s+r[0][1]),a.stroke(),a.lineTo(n+r[r.length-1][0],i),a.lineTo(n+r[0][0],i),a.globalAlpha=.15,a.fill(),a.globalAlpha=
-1}}var Ve=26,Xe=class{constructor(t){this.color=t}color;canvas=o("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
-"2d"),r=this.canvas.clientWidth;if(!i||r===0)return;this.canvas.width=Math.round(r*s),this.canvas.height=Math.round(Ve*s),i.setTransform(s,0,0,s,0,0);let l=tt();
-i.fillStyle=l("line"),i.fillRect(0,Ve-1,r,1),i.lineWidth=1.25,ni(i,ei(t,e,n,r,Ve-3),l(this.color),0,1.5,Ve)}},Ye=class extends U{constructor(e,n){super(e,120,{left:52,
+1}}var Xe=26,Ye=class{constructor(t){this.color=t}color;canvas=o("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
+"2d"),r=this.canvas.clientWidth;if(!i||r===0)return;this.canvas.width=Math.round(r*s),this.canvas.height=Math.round(Xe*s),i.setTransform(s,0,0,s,0,0);let l=tt();
+i.fillStyle=l("line"),i.fillRect(0,Xe-1,r,1),i.lineWidth=1.25,ni(i,ei(t,e,n,r,Xe-3),l(this.color),0,1.5,Xe)}},Je=class extends W{constructor(e,n){super(e,120,{left:52,
 bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:i}=e,{now:r,span:l}=this.
 sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((d,u)=>p.line.at[u]>=r-l?d??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
 "top";for(let[p,d]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=d,n.fillText(p===1?"now":"−"+b(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
-w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ni(n,ei(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var si=60;function ii(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}var Lt=class extends Ye{marks=[];found(t){
+w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ni(n,ei(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var si=60;function ii(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}var Lt=class extends Je{marks=[];found(t){
 this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=ii(i.after_ms,i.onset_ms,this.sight),l=ii(i.
 at_ms,i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high"),r&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*r[0],n.y,Math.max(n.w*(r[1]-r[0]),2),n.h),e.globalAlpha=1),
 l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},ri={
-alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},ai=a=>a.kind!=="begin",Je=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,o("h2",null,
+alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},ai=a=>a.kind!=="begin",Qe=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,o("h2",null,
 "Findings"),this.list),this.write()}marks;open;told=o("section",{class:"watched","aria-live":"polite"});plot=new Lt(o("canvas",{role:"img","aria-label":"Request\
 s of the busiest rank relative to the mean, over the last minutes"}),t=>t.toFixed(1));figure=o("figure",null,o("figcaption",null,"Busiest rank over the mean"),this.
 plot.canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!ai(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
@@ -1071,8 +1075,8 @@ length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t
 let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return o("li",{class:ri[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).
 toISOString()},e(t.at_ms)),o("b",null,ri[t.kind]??t.kind),o("span",null,[t.server,t.rank].filter(n=>n).join(" ")),o("span",{class:"text"},t.text,t.capture!==""&&
 " ",t.capture!==""&&o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var oi={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Gt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function Et(a,t){return t==
-null?"–":a==="usage"?S(t):T(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function yr({name:a,role:t}){return t===""||a.toLowerCase().includes(
-t)?a:`${t} ${a}`}var Fn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Ke.map(s=>({measure:s,value:o("b"),spark:new Xe(Gt[s])})),this.el=o("tr",null,
+null?"–":a==="usage"?S(t):T(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function kr({name:a,role:t}){return t===""||a.toLowerCase().includes(
+t)?a:`${t} ${a}`}var Fn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Ve.map(s=>({measure:s,value:o("b"),spark:new Ye(Gt[s])})),this.el=o("tr",null,
 o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:oi[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
 let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=Et(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
 this.dp,i.measure),e[i.measure],n)}},Dn=class{constructor(t){this.context=t;this.steps.value=String(R(t.store.params,"steps",10)),this.steps.addEventListener("c\
@@ -1089,14 +1093,14 @@ drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.text
 for(let n of t.samples)this.history.add(n);this.rows.clear(),this.lost(""),x(this.shot,o("label",null,"Record ",this.steps," forward steps of all ranks "),this.
 button,this.told),this.button.disabled=!t.records,t.records||x(this.told,o("p",{class:"soft"},t.servers.every(n=>n.url==="")?"Recording needs a server, not only\
  a log: give its --url.":"There is no directory for recordings: give --run-dir."));let e=(n,s)=>{let i=o("i");return i.style.background=`var(--${Gt[n]})`,o("spa\
-n",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new Je(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.watched.
+n",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new Qe(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.watched.
 told:this.shot,o("div",{class:"together"},o("figure",null,o("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),o("\
 figure",null,o("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.figure),o("div",{class:"scroll"},o("table",{class:"ranks"},o(
-"thead",null,o("tr",null,o("th",{scope:"col"},"rank"),...Ke.map(n=>o("th",{scope:"col"},oi[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${b(
+"thead",null,o("tr",null,o("th",{scope:"col"},"rank"),...Ve.map(n=>o("th",{scope:"col"},oi[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${b(
 t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks share one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
 add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
-let t=this.servers.map((c,f)=>this.history.last(f)),e=Math.max(...t.map(c=>c?.at_ms??0)),n=Object.fromEntries(Ke.map(c=>[c,c==="usage"?1:this.history.top(c)])),
-s=[];this.servers.forEach((c,f)=>{for(let g of this.history.ranks(f)){let w=`${f} ${g}`,v=this.history.ranks(f).length>1,y=[this.servers.length>1?yr(c):"",v?"DP"+
+let t=this.servers.map((c,f)=>this.history.last(f)),e=Math.max(...t.map(c=>c?.at_ms??0)),n=Object.fromEntries(Ve.map(c=>[c,c==="usage"?1:this.history.top(c)])),
+s=[];this.servers.forEach((c,f)=>{for(let g of this.history.ranks(f)){let w=`${f} ${g}`,v=this.history.ranks(f).length>1,y=[this.servers.length>1?kr(c):"",v?"DP"+
 String(g).padStart(2,"0"):""].filter(A=>A!=="").join(" ")||c.name,k=this.rows.get(w);(!k||k.el.cells[0].textContent!==y)&&this.rows.set(w,k=new Fn(f,g,y)),s.push(
 k)}}),(s.length!==this.body.rows.length||s.some((c,f)=>this.body.rows[f]!==c.el))&&x(this.body,...s.map(c=>c.el));let i={now:e,span:this.history.span(e)};for(let c of s)
 c.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Gt.running},{line:this.history.total("queued"),color:Gt.queued}],i),this.
@@ -1107,17 +1111,17 @@ g));x(this.cards,u("Running",Et("running",it(r.map(c=>c.running))),"requests"),u
 it(t.map(c=>c?.tokens??null))),"tokens/s"),u("KV cache",h.length?S(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),u("TTFT",p?b(p.mean_ns):
 "–",p?"mean now; p99 "+Bn(p):"no first token at the moment"),u("Between tokens",d?b(d.mean_ns):"–",d?"mean now; p99 "+Bn(d):"no token at the moment"));let m=t.
 map((c,f)=>c?.error?`${this.servers[f].name}: ${c.error}`:c?.restarted?`${this.servers[f].name} was restarted`:"").filter(c=>c!=="");this.lost(m.join("; ")),this.
-el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await rn("live/stop",{});return}let t=Math.min(Math.max(Math.
-round(Number(this.steps.value))||10,1),1e4);this.awaited=(await rn("live/capture",{steps:t})).n}catch(t){x(this.told,o("p",{class:"bad"},t instanceof Error?t.message:
+el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await an("live/stop",{});return}let t=Math.min(Math.max(Math.
+round(Number(this.steps.value))||10,1),1e4);this.awaited=(await an("live/capture",{steps:t})).n}catch(t){x(this.told,o("p",{class:"bad"},t instanceof Error?t.message:
 String(t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=e?"Stop":"Record",e?this.button.dataset.stops="1":delete this.
 button.dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&o("p",null,"Kept as run ",o("button",{class:"link",on:{click:()=>this.open(t.run)}},t.run),".");
 x(this.told,e&&o("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stopped")&&o("p",{class:"bad"},t.error),s,t.now.length>0&&o("pre",null,
 t.now.join(`
 `)),t.lines.length>0&&o("details",{open:t.state==="failed"},o("summary",null,"Messages"),o("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(_(e.params,{tab:"summary",c:t,run:null}))}};function kr(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
+e.go(_(e.params,{tab:"summary",c:t,run:null}))}};function Mr(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var li={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new Dn(a):kr()};function Mr(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+recorded."))}}var li={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new Dn(a):Mr()};function Sr(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function hi(a){let t=Math.abs(a.value)>=1e3?T(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
 var jn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Tt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
@@ -1126,26 +1130,26 @@ each keep one."));x(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${T
 this.table.set(s)})}context;el=o("div",{class:"runs"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
 session:e}=this.context,n=(r,l,h)=>o("a",{href:L(_(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 summary of the capture"),r.load&&n({tab:"bench",run:r.id},"load","latencies of the requests"),r.traces&&s!==void 0&&s.split(":")[0]!==r.id&&n({tab:"kernels",c:s,
-vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>Mr(r.created_ms),
+vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>Sr(r.created_ms),
 class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>o("span",{class:"status is-"+r.status.replace(/[^a-z]/g,
 ""),title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>o("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(
 l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(hi).join(", "),cell:r=>r.
 numbers.slice(0,3).map(hi).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>es(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
-{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Qe={id:"\
-runs",title:"Runs",needs:"runs",open:a=>new jn(a)};var Un=[un,Ps,Os,Oe,js,Zs,li,Qe],rt=document.documentElement,pi=matchMedia("(prefers-color-scheme: dark)");function Kt(a){if(a instanceof DOMException&&a.name===
+{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Ze={id:"\
+runs",title:"Runs",needs:"runs",open:a=>new jn(a)};var Un=[dn,Ps,Os,ze,js,Zs,li,Ze],rt=document.documentElement,pi=matchMedia("(prefers-color-scheme: dark)");function Kt(a){if(a instanceof DOMException&&a.name===
 "AbortError")return;let t=a instanceof Error?a.message:String(a);rt.dataset.error??=t,Vt.hidden=!1,x(Vt,t)}addEventListener("error",a=>Kt(a.error??a.message));addEventListener(
 "unhandledrejection",a=>Kt(a.reason));var Vt=o("p",{class:"trouble",role:"alert",hidden:!0}),J=o("main",{id:"main",tabindex:"-1"}),Wn=class{constructor(t){this.
 session=t;document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),J.focus())}},"Skip to the view"),o("header",{class:"to\
-p"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),Sr(t),this.perfetto,this.picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+p"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),Tr(t),this.perfetto,this.picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
 label":"Light or dark",on:{click:()=>this.turn()}},"◐"),o("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
-"keydown",{key:"?"}))}},"?")),Vt,J),[...Un.filter(e=>e!==Oe),Oe].forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.
+"keydown",{key:"?"}))}},"?")),Vt,J),[...Un.filter(e=>e!==ze),ze].forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.
 open(e.id))),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(_(this.store.params,{tab:this.
 tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),pi.addEventListener("change",()=>this.paint()),Xn(()=>this.ready()),this.change(this.
 store.params,{})}session;store=new Jt;keys=new Yt;view=null;shown="";loose=[];reaching="";nav=o("nav",{"aria-label":"Views"});perfetto=o("a",{class:"perfetto",target:"\
 _blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned"},"Perfetto");picker=o("select",{"aria-label":"Capt\
 ure",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.needs){case"\
 capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"light":return this.capture()?.light??!1;case"server":return!this.session.exported;case"\
-runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=Un.filter(s=>this.offers(s)),n=this.session.captures.length>0?un:Qe;
+runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=Un.filter(s=>this.offers(s)),n=this.session.captures.length>0?dn:Ze;
 return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(_(this.store.params,{tab:t}))}turn(){this.store.set({theme:rt.dataset.theme==="dark"?"l\
 ight":"dark"})}paint(){let{theme:t}=this.store.params,e=rt.dataset.theme;rt.dataset.theme=t==="light"||t==="dark"?t:pi.matches?"dark":"light",rt.dataset.theme!==
 e&&this.view?.restyle?.()}change(t,e){delete rt.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,i=this.capture();if(n.needs==="capture"&&t.c!==
@@ -1158,8 +1162,8 @@ assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}sho
 try{this.view=t.open(n),J.className="view-"+t.id,J.replaceChildren(this.view.el)}catch(s){this.view=null,J.replaceChildren(),Kt(s)}}head(t,e){x(this.nav,...Un.filter(
 r=>this.offers(r)).map(r=>o("a",{href:L(_(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.
 hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`;let i=Xt(this.session);this.picker.hidden=i.length<2||!["c\
-apture","light"].includes(t.needs)&&t!==Qe,this.picker.hidden||(x(this.picker,...i.map(r=>o("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.
+apture","light"].includes(t.needs)&&t!==Ze,this.picker.hidden||(x(this.picker,...i.map(r=>o("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.
 title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{$t()&&(rt.dataset.
-ready="1")}))}};function Sr({exported:a,version:t}){return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",
+ready="1")}))}};function Tr({exported:a,version:t}){return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",
 null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}; stepscope view shows the whole capture.`)))}document.body.replaceChildren(
 Vt,J);M("session").then(a=>new Wn(a)).catch(Kt);})();
