@@ -542,31 +542,31 @@ t,e,_s(h,s.ranks[h.late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},
 crossing=null,d!==null)H(r,t,e,ds(d));else if(p===null)P();else{let u=p.lane.steps[p.step];H(r,t,e,{title:`step ${p.step}, ${u.kind}`,rows:[["name",u.name],[p.lane.
 name||"all ranks",b(u.end_ns-u.start_ns)]]})}n.draw("overlay")}};function _n(a,t,e){let n=NaN,s=!1;a.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,
 s=!1,a.setPointerCapture(i.pointerId))}),a.addEventListener("pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),a.addEventListener("poi\
-nterup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),a.addEventListener("pointercancel",()=>n=NaN)}var Ni={node:"node",replica:"replica (DP)",stage:"stage (PP)",block:"block of ranks"},Ae=class{constructor(t){this.at=t}at;set(t){this.at.body.scrollTop=0,this.
-at.store.set({y:null,...t},"push")}items(){let{head:t,state:e}=this.at;return ft(t,e.open,e.only,e.how)}pin(t){let{pins:e}=this.at.state.how;this.set({pin:j(e.includes(
-t)?e.filter(n=>n!==t):[...e,t])})}compare(){let{state:t,moves:e,body:n}=this.at,{pins:s}=t.how;if(s.length<2)return;let i={only:j(s),pin:j(s),sel:null,y:null};n.
-scrollTop=0,t.step<0?this.at.store.set(i,"push"):e.steps(t.step,t.step,"push",{...i,align:"step",step:t.step,r0:null,r1:null,at:null})}compact(){this.set({rows:this.
-at.state.how.compact?"full":"compact"})}latest(){this.set({order:this.at.state.how.late?null:"late"})}group(t){let{open:e}=this.at.state;this.set({group:t===""?
-"none":t,open:[...e].filter(n=>!n.startsWith("g")).join(",")||null})}all(){let t=this.items().filter(s=>"group"in s),e=new Set(this.at.state.open),n=t.some(s=>!s.
-open);for(let s of t)n?e.add("g"+s.group):e.delete("g"+s.group);this.set({open:[...e].join(",")||null})}groupOf(t){let{head:e,state:n}=this.at,s=ht(e,n.how.by);
-return s===void 0||t<0||n.how.pins.includes(t)?"":"g"+s.of[t]}next(t){let{state:e,store:n,plan:s,body:i}=this.at,r=this.items().filter(c=>!("group"in c)||!c.open),
-l=c=>"group"in c?c.ranks.includes(e.rank):c.rank===e.rank,h=r.findIndex(l),p=r[Math.min(Math.max(h<0?t>0?0:r.length-1:h+t,0),r.length-1)];if(p===void 0)return;let[
-d,u]="group"in p?[s.sums.find(c=>c.group===p.group)?.y??0,16]:(c=>[c?.y??0,c?.height??0])(s.groups.find(c=>c.rank===p.rank)),m=Math.max(Math.min(i.scrollTop,d),
-d+Math.min(u,i.clientHeight)-i.clientHeight);m!==i.scrollTop&&(i.scrollTop=m),n.set({rank:"group"in p?p.ranks[0]:p.rank,sel:null,y:Math.round(m)||null})}go(t){let{
-head:e,state:n,moves:s,store:i,body:r}=this.at,l=ee(t,e);if(l===null)return!1;let h=l.ranks.length>0?{pin:j([...new Set([...n.how.pins,...l.ranks])]),rank:l.ranks[0]}:
-{};return r.scrollTop=0,l.step<0?i.set({...h,y:null,q:null},"push"):s.steps(l.step,l.step,"push",{...h,step:l.step,y:null,q:null}),!0}tools(){let{head:t,state:e,
-store:n}=this.at,{how:s}=e,{pins:i}=s;if(t.ranks.length<2)return[];let r=e.only.length===i.length&&i.every(h=>e.only.includes(h)),l=o("select",{"aria-label":"Gr\
-oup ranks by",title:"Group ranks (key: G); a group opens by a click or e",on:{change:()=>this.group(l.value)}},o("option",{value:""},"no groups"),...t.groupings.
-map(h=>o("option",{value:h.id},"by "+(Ni[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("button",{class:"choice","aria-pressed":String(
-s.late),title:"List the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),t.ranks.length>2&&o("button",{class:"\
-choice","aria-pressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact"),i.length>0&&o("span",{class:"tl-only"},
-"pinned "+te(t,i),i.length>1&&!r&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.compare()}},
-"compare"),o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},"✕"))]}bind(){let{at:t}=this,e=(n,s,i)=>t.
-context.keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.next(-1)),e("p","pin the rank on top, or\
- unpin it",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all rows",()=>this.
-compact()),e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.head.groupings.
-map(s=>s.id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.rank);n!==""&&t.
-moves.turn(n)}),e("E","open or fold all groups",()=>this.all()))}};function zi(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
+nterup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),a.addEventListener("pointercancel",()=>n=NaN)}var Ni={node:"node",replica:"replica (DP)",stage:"stage (PP)",block:"block"},Ae=class{constructor(t){this.at=t}at;set(t){this.at.body.scrollTop=0,this.at.store.
+set({y:null,...t},"push")}items(){let{head:t,state:e}=this.at;return ft(t,e.open,e.only,e.how)}pin(t){let{pins:e}=this.at.state.how;this.set({pin:j(e.includes(t)?
+e.filter(n=>n!==t):[...e,t])})}compare(){let{state:t,moves:e,body:n}=this.at,{pins:s}=t.how;if(s.length<2)return;let i={only:j(s),pin:j(s),sel:null,y:null};n.scrollTop=
+0,t.step<0?this.at.store.set(i,"push"):e.steps(t.step,t.step,"push",{...i,align:"step",step:t.step,r0:null,r1:null,at:null})}compact(){this.set({rows:this.at.state.
+how.compact?"full":"compact"})}latest(){this.set({order:this.at.state.how.late?null:"late"})}group(t){let{open:e}=this.at.state;this.set({group:t===""?"none":t,
+open:[...e].filter(n=>!n.startsWith("g")).join(",")||null})}all(){let t=this.items().filter(s=>"group"in s),e=new Set(this.at.state.open),n=t.some(s=>!s.open);for(let s of t)
+n?e.add("g"+s.group):e.delete("g"+s.group);this.set({open:[...e].join(",")||null})}groupOf(t){let{head:e,state:n}=this.at,s=ht(e,n.how.by);return s===void 0||t<
+0||n.how.pins.includes(t)?"":"g"+s.of[t]}next(t){let{state:e,store:n,plan:s,body:i}=this.at,r=this.items().filter(c=>!("group"in c)||!c.open),l=c=>"group"in c?c.
+ranks.includes(e.rank):c.rank===e.rank,h=r.findIndex(l),p=r[Math.min(Math.max(h<0?t>0?0:r.length-1:h+t,0),r.length-1)];if(p===void 0)return;let[d,u]="group"in p?
+[s.sums.find(c=>c.group===p.group)?.y??0,16]:(c=>[c?.y??0,c?.height??0])(s.groups.find(c=>c.rank===p.rank)),m=Math.max(Math.min(i.scrollTop,d),d+Math.min(u,i.clientHeight)-
+i.clientHeight);m!==i.scrollTop&&(i.scrollTop=m),n.set({rank:"group"in p?p.ranks[0]:p.rank,sel:null,y:Math.round(m)||null})}go(t){let{head:e,state:n,moves:s,store:i,
+body:r}=this.at,l=ee(t,e);if(l===null)return!1;let h=l.ranks.length>0?{pin:j([...new Set([...n.how.pins,...l.ranks])]),rank:l.ranks[0]}:{};return r.scrollTop=0,
+l.step<0?i.set({...h,y:null,q:null},"push"):s.steps(l.step,l.step,"push",{...h,step:l.step,y:null,q:null}),!0}tools(){let{head:t,state:e,store:n}=this.at,{how:s}=e,
+{pins:i}=s;if(t.ranks.length<2)return[];let r=e.only.length===i.length&&i.every(h=>e.only.includes(h)),l=o("select",{"aria-label":"Group ranks by",title:"Group \
+ranks (key: G); a group opens by a click or e",on:{change:()=>this.group(l.value)}},o("option",{value:""},"no groups"),...t.groupings.map(h=>o("option",{value:h.
+id},"by "+(Ni[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("button",{class:"choice","aria-pressed":String(s.late),title:"Lis\
+t the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),t.ranks.length>2&&o("button",{class:"choice","aria-p\
+ressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact"),i.length>0&&!r&&o("span",{class:"tl-only"},"pinned "+
+te(t,i),i.length>1&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.compare()}},"compare"),
+o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},"✕"))]}bind(){let{at:t}=this,e=(n,s,i)=>t.context.
+keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.next(-1)),e("p","pin the rank on top, or unpin i\
+t",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all rows",()=>this.compact()),
+e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.head.groupings.map(s=>s.
+id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.rank);n!==""&&t.moves.turn(
+n)}),e("E","open or fold all groups",()=>this.all()))}};function zi(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
 s+=l-r+1;let h=n[n.length-1];h!==void 0&&h.last===i.lane-1&&h.from===r&&h.to===l?h.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:l})}return n.map(i=>`${i.
 first}-${i.last}@${i.from}_${i.to}`).join(";")}var As=4e3,Pe=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.

@@ -5,7 +5,7 @@ import type { Changes } from "../state";
 import { arrange, groupingOf, type Item, listText, places, ranksText } from "./groups";
 import type { Timeline } from "./timeline";
 
-const titles: { [id: string]: string } = { node: "node", replica: "replica (DP)", stage: "stage (PP)", block: "block of ranks" };
+const titles: { [id: string]: string } = { node: "node", replica: "replica (DP)", stage: "stage (PP)", block: "block" };
 
 export class Ranks {
   constructor(private readonly at: Timeline) {}
@@ -100,8 +100,8 @@ export class Ranks {
       head.groupings.length > 0 && pick,
       head.ranks.length > 2 && h("button", { class: "choice", "aria-pressed": String(how.late), title: "List the ranks that arrive latest at collectives first (key: o)", on: { click: () => this.latest() } }, "latest first"),
       head.ranks.length > 2 && h("button", { class: "choice", "aria-pressed": String(how.compact), title: "One line for each rank (key: v)", on: { click: () => this.compact() } }, "compact"),
-      pins.length > 0 && h("span", { class: "tl-only" }, "pinned " + ranksText(head, pins),
-        pins.length > 1 && !compared && h("button", { class: "button", title: "Show the pinned ranks alone, aligned at the chosen step (key: P)", on: { click: () => this.compare() } }, "compare"),
+      pins.length > 0 && !compared && h("span", { class: "tl-only" }, "pinned " + ranksText(head, pins),
+        pins.length > 1 && h("button", { class: "button", title: "Show the pinned ranks alone, aligned at the chosen step (key: P)", on: { click: () => this.compare() } }, "compare"),
         h("button", { class: "quiet", title: "Unpin all", "aria-label": "Unpin all", on: { click: () => store.set({ pin: null }, "push") } }, "✕")),
     ];
   }
