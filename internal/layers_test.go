@@ -153,7 +153,7 @@ var arrows = []struct {
 	}},
 	{"internal/view/timeline", []string{
 		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match",
-		"internal/explain/prep", "internal/explain/result", "trace",
+		"internal/explain/prep", "internal/explain/report", "internal/explain/result", "trace",
 	}},
 	{"internal/watch", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/live", "internal/base/metric",
@@ -364,7 +364,7 @@ var arrows = []struct {
 	{"internal/explain/layers", nil},
 	{"internal/explain/result", []string{"internal/base/metric", "internal/explain/fact", "trace"}},
 	{"internal/explain/fact", nil},
-	{"internal/tracefile/clock", nil},
+	{"internal/tracefile/clock", []string{"internal/base/metric"}},
 	{"internal/testing/slurmtest", []string{"internal/job/slurm"}},
 	{"internal/job/slurm", nil},
 	{"internal/testing/sqlitedb", nil},

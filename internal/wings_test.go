@@ -91,7 +91,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"testing":   {4600, 13, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
-	"view":      {6850, 5, 5},
+	"view":      {7250, 5, 5}, // with groups of ranks and exported columns
 	"watch":     {4300, 2, 2}, // with alerts for Alertmanager
 }
 

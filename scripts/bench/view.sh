@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Measures `stepscope view` on a large capture and on one ten times as long: the time to the first picture, of tile
-# replies and of scripts per frame, and the memory of the server and of the page.
+# Measures `stepscope view` on a large capture, on one ten times as long, and on captures of ten million events of 64 and
+# of 512 ranks: the time of reading, to the first picture, of tile replies and of scripts per frame, and the memory of the
+# server and of the page.
 #
 #   scripts/bench/view.sh [DIR]         DIR: rank files of one capture; default $STEPSCOPE_DATA/traces/large
 #
 # TIMES      length of the second capture relative to the first, default 10; 1: no second one
+# RANKS      numbers of ranks of further captures, default "64 512"; "": none
 #
 # Needs Chromium. Exit status: 1 a goal missed, 2 not measured.
 set -euo pipefail
@@ -30,5 +32,13 @@ if [ "${TIMES:-10}" != 1 ]; then
 	go run ./scripts/bench/repeat -n "${TIMES:-10}" -o "$long" "$dir"/*.trace.json* || fail "the capture cannot be made longer"
 	dirs+=("$long")
 fi
-go test -count=1 -v -run '^TestView$' ./scripts/bench/view -args -stepscope "$PWD/.bench/stepscope" "${dirs[@]}" |
+# Copies of a real rank that differ, one of them late, made longer up to ten million events: a rank has 4,142 of them.
+for ranks in ${RANKS-64 512}; do
+	few=$(mktemp -d "$PWD/.bench/ranks.XXXXXX") many=$(mktemp -d "$PWD/.bench/ranks$ranks.XXXXXX")
+	trap 'rm -rf "${long:-}" "$PWD"/.bench/ranks*.??????' EXIT
+	go run ./scripts/bench/ranks -write "$few" -most "$ranks" || fail "the capture of $ranks ranks cannot be made"
+	go run ./scripts/bench/repeat -n $((10000000 / ranks / 4142 + 1)) -o "$many" "$few"/*.gz || fail "the capture cannot be made longer"
+	dirs+=("$many")
+done
+go test -timeout 60m -count=1 -v -run '^TestView$' ./scripts/bench/view -args -stepscope "$PWD/.bench/stepscope" "${dirs[@]}" |
 	sed -E '/^ *(=== |--- PASS|ok |PASS$)/d'

@@ -52,11 +52,11 @@ func MedianInPlace[T Number](x []T) float64 {
 	if n == 0 {
 		return 0
 	}
-	hi := selectNth(x, n/2)
+	hi := SelectNth(x, n/2)
 	if n%2 == 1 {
 		return float64(hi)
 	}
-	// selectNth has moved the smaller half of the values to the front.
+	// SelectNth has moved the smaller half of the values to the front.
 	return mid(float64(slices.Max(x[:n/2])), float64(hi))
 }
 
@@ -142,9 +142,9 @@ func mid(a, b float64) float64 {
 	return a + (b-a)*0.5
 }
 
-// selectNth reorders x such that x[k] has the value that it would have in sorted order and no element before x[k] is
+// SelectNth reorders x such that x[k] has the value that it would have in sorted order and no element before x[k] is
 // larger. It returns x[k]. It uses Hoare's quickselect with the median of three as pivot.
-func selectNth[T Number](x []T, k int) T {
+func SelectNth[T Number](x []T, k int) T {
 	lo, hi := 0, len(x)-1
 	for hi-lo > 16 {
 		m := lo + (hi-lo)/2

@@ -19,6 +19,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
 // Event is one collective as recorded by one rank.
@@ -164,10 +166,10 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 	found, hasPlain := false, false
 	enough := max(3, min(len(a), len(b))/2)
 	d, when := make([]int64, 0, sample), make([]int64, 0, sample)
-	for moved := -min(maxMoved, len(b)-1); moved <= min(maxMoved, len(a)-1); moved++ {
+	try := func(moved int) {
 		lo, hi := max(0, -moved), min(len(b), len(a)-moved)
 		if hi-lo < enough {
-			continue
+			return
 		}
 		d, when = d[:0], when[:0]
 		for i, n := 0, min(sample, hi-lo); i < n; i++ {
@@ -181,7 +183,7 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 		}
 		m.mad = median(d)
 		if anchored && abs(m.offset-anchor) > max(sameKey, 4*m.mad) {
-			continue
+			return
 		}
 		if !found || m.mad < best.mad {
 			best, found = m, true
@@ -192,7 +194,15 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 	}
 	// The two windows usually open together, so a matching with moved ≠ 0 must be clearly better than the one with
 	// moved = 0.
-	if hasPlain && plain.mad <= 2*best.mad+1000 {
+	const clearly = 1000 // ns
+	if try(0); hasPlain && plain.mad <= clearly {
+		return plain, true
+	}
+	best, found = matching{}, false
+	for moved := -min(maxMoved, len(b)-1); moved <= min(maxMoved, len(a)-1); moved++ {
+		try(moved)
+	}
+	if hasPlain && plain.mad <= 2*best.mad+clearly {
 		return plain, true
 	}
 	return best, found
@@ -292,7 +302,8 @@ func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
 	for i, p := range pairs {
 		d[i] -= int64(math.Round(s.Drift * float64(p.b.End-s.Since)))
 	}
-	s.Offset = median(d) // sorts d
+	slices.Sort(d)
+	s.Offset = d[n/2]
 	cut := n / 20
 	if n < few {
 		cut = 0 // if there are few collectives, the outermost collectives count as well
@@ -389,11 +400,8 @@ func drift(pairs []pair, d []int64) float64 {
 	return rho
 }
 
-// median returns the median of v, which it sorts.
-func median(v []int64) int64 {
-	slices.Sort(v)
-	return v[len(v)/2]
-}
+// median returns the median of v, which it reorders.
+func median(v []int64) int64 { return metric.SelectNth(v, len(v)/2) }
 
 func abs(x int64) int64 {
 	if x < 0 {

@@ -91,19 +91,21 @@ func (t *Timeline) alignCollective(at int64, a *Alignment) {
 	}
 	away := func(n near) int64 { return max(n.m.Last-t.a.Origin-at, at-n.m.Last+t.a.Origin) }
 	slices.SortStableFunc(all, func(x, y near) int { return cmp.Compare(away(x), away(y)) })
+	unknown := len(a.Known)
 	for i, n := range all {
-		if !slices.Contains(a.Known, false) {
+		if unknown == 0 {
 			break
 		}
 		var places []arrival
 		for _, p := range n.m.At {
-			if rank := slices.Index(t.a.Ranks, n.d.Ranks[p.Rank]); !a.Known[rank] {
+			if rank := n.d.Ranks[p.Rank].Index; !a.Known[rank] {
 				places = append(places, arrival{rank, p.Start - t.a.Origin})
 			}
 		}
 		if len(places) == 0 {
 			continue
 		}
+		unknown -= len(places)
 		if to := a.moveTo(places); i == 0 {
 			a.At, a.What, a.Step = to, n.m.Op, n.m.Step
 		}

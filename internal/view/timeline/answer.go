@@ -25,8 +25,13 @@ type Head struct {
 	Block    int       `json:"block"` // number of names per block, which is one request
 	Steps    []Step    `json:"steps"`
 	Replicas []Replica `json:"replicas"` // empty: all ranks step together
-	Measures []Measure `json:"measures"`
-	Measure  string    `json:"measure"` // measure that the heatmap shows initially
+	// Groupings are the ways to group the ranks. Late is how much later than the median rank each rank arrives at
+	// collectives, as a mean over steps, in ns. Blamed lists the findings about late ranks.
+	Groupings []Grouping `json:"groupings"`
+	Late      []int64    `json:"late_ns"`
+	Blamed    []Blame    `json:"blamed"`
+	Measures  []Measure  `json:"measures"`
+	Measure   string     `json:"measure"` // measure that the heatmap shows initially
 	// Stretch reports whether ranks share collectives. Without shared collectives, the stretched axis is undefined.
 	Stretch bool `json:"stretch"`
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
@@ -45,6 +50,7 @@ func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Window: t.window(), Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
 		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: t.measures(), Measure: Telling(t.report), Levels: []int{},
+		Groupings: t.groupings, Late: t.late, Blamed: t.blamed(),
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
@@ -83,7 +89,7 @@ var answers = []struct {
 }{
 	{"head", func(t *Timeline, _ *question) (any, error) { return t.Head(), nil }},
 	{"tiles", func(t *Timeline, q *question) (any, error) {
-		query, err := ParseQuery(q.v, len(t.lanes))
+		query, err := ParseQuery(q.v, len(t.lanes)+len(t.sums))
 		if err != nil {
 			return nil, err
 		}

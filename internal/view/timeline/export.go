@@ -77,6 +77,8 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 	leave := without(p, tileShare)
 	if head.Columns = p.Add(leave, Answer{"columns", t.Spans()}); !head.Columns {
 		t.levels(p, leave, head, e)
+	} else {
+		head.Groupings = withoutSums(head.Groupings)
 	}
 	met, leave := t.collectives(), without(p, meetShare)
 	head.Collectives = len(met.Last) > 0 && p.Add(leave, Answer{"collectives", met})
@@ -86,6 +88,15 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 	}
 	p.Add(math.MinInt, Answer{"head", head})
 	return e, t.tell(p, head, e)
+}
+
+// withoutSums returns groupings whose groups have no lanes: a page that draws its own tiles draws those of ranks only.
+func withoutSums(from []Grouping) []Grouping {
+	out := slices.Clone(from)
+	for i := range out {
+		out[i].Lanes = slices.Repeat([][2]int{{-1, -1}}, len(out[i].Groups))
+	}
+	return out
 }
 
 // levels adds tiles from the coarsest level to the finest that fits.
@@ -182,6 +193,9 @@ func (t *Timeline) whole(level int) *Query {
 		if len(l.start) > 0 {
 			q.Parts = append(q.Parts, Part{First: at, Last: at, From: from, To: to})
 		}
+	}
+	if n := len(t.lanes); len(t.sums) > 0 {
+		q.Parts = append(q.Parts, Part{First: n, Last: n + len(t.sums) - 1, From: from, To: to})
 	}
 	return q
 }

@@ -46,9 +46,7 @@ func (n *names) id(name string, gpu bool) uint32 {
 
 // addName numbers the name of a span.
 func (t *Timeline) addName(r *rank, s *trace.Span) {
-	if of := r.namesOf(s); of[s.Name] == 0 {
-		of[s.Name] = t.names.id(r.t.Strings.Get(s.Name), s.Cat.OnGPU()) + 1
-	}
+	r.namesOf(s)[s.Name] = t.names.id(r.t.Strings.Get(s.Name), s.Cat.OnGPU()) + 1
 }
 
 // nameOf returns the number of a span's name. The span must be in a lane.

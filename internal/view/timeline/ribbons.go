@@ -91,7 +91,7 @@ func (t *Timeline) ribbon(domain, index int) Ribbon {
 	}
 	for _, p := range m.At {
 		if p.Start == m.Last {
-			rank := slices.Index(t.a.Ranks, d.Ranks[p.Rank])
+			rank := d.Ranks[p.Rank].Index
 			out.Late = t.link(rank, t.ranks[rank].Ops[p.Op].Span)
 		}
 		out.Arrivals = append(out.Arrivals, p.Start-t.a.Origin)
@@ -115,7 +115,7 @@ func (t *Timeline) Parts(domain, index int) []Link {
 	}
 	d := t.a.Domains[domain]
 	for _, p := range d.Matches[index].At {
-		rank := slices.Index(t.a.Ranks, d.Ranks[p.Rank])
+		rank := d.Ranks[p.Rank].Index
 		out = append(out, t.link(rank, t.ranks[rank].Ops[p.Op].Span))
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
@@ -77,14 +78,19 @@ var groupClass = func() (of [kernel.Memset + 1]uint8) {
 	return of
 }()
 
-// addRank builds the rows and lanes of a rank.
-func (t *Timeline) addRank(at int) {
+// built holds the rows and lanes of a rank before they are numbered.
+type built struct {
+	rows  []Row
+	lanes [][]*lane
+	fresh []int32 // spans whose names are new for the rank
+}
+
+// build builds the rows and lanes of a rank. Ranks may be built in parallel.
+func (t *Timeline) build(at int) (b built) {
 	r := t.ranks[at]
 	r.link()
 	r.laneOf = slices.Repeat([]int32{-1}, len(r.t.Spans))
 	r.name, r.kernel = make([]uint32, r.t.Strings.Len()), make([]uint32, r.t.Strings.Len())
-	var rows []Row
-	var lanes [][]*lane
 	for i := 0; i < len(r.t.Spans); { // sorted by track
 		j := i
 		for j < len(r.t.Spans) && r.t.Spans[j].Track == r.t.Spans[i].Track {
@@ -93,13 +99,22 @@ func (t *Timeline) addRank(at int) {
 		track := r.t.Spans[i].Track
 		for _, part := range r.parts(track) {
 			row := Row{Rank: at, Role: part.role, Name: r.rowName(track), track: track}
-			if made := t.lanesOf(r, i, j, part.takes, &row); made != nil {
-				rows, lanes = append(rows, row), append(lanes, made)
+			if made := t.lanesOf(r, i, j, part.takes, &row, &b.fresh); made != nil {
+				b.rows, b.lanes = append(b.rows, row), append(b.lanes, made)
 			}
 		}
 		i = j
 	}
-	r.pin(rows)
+	r.pin(b.rows)
+	return b
+}
+
+// addRank numbers the rows, lanes and names of a rank.
+func (t *Timeline) addRank(at int, b built) {
+	r, rows, lanes := t.ranks[at], b.rows, b.lanes
+	for _, span := range b.fresh {
+		t.addName(r, &r.t.Spans[span])
+	}
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
@@ -163,7 +178,7 @@ func (r *rank) rowName(track trace.TrackID) string {
 // lanesOf distributes the spans [i, j) of a track over lanes. Each span goes to the first free lane, so nested and
 // overlapping spans are below the spans that they overlap. lanesOf also completes the row. It returns nil if there are
 // no spans.
-func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, row *Row) (lanes []*lane) {
+func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, row *Row, fresh *[]int32) (lanes []*lane) {
 	for ; i < j; i++ {
 		s := &r.t.Spans[i]
 		if !takes(s.Cat) {
@@ -183,7 +198,10 @@ func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, r
 		l := lanes[k]
 		l.start, l.end = append(l.start, start), append(l.end, end)
 		l.span, l.class = append(l.span, int32(i)), append(l.class, r.class(int32(i)))
-		t.addName(r, s)
+		if of := r.namesOf(s); of[s.Name] == 0 {
+			of[s.Name] = math.MaxUint32 // until addName numbers it
+			*fresh = append(*fresh, int32(i))
+		}
 	}
 	var has [256]bool
 	for _, l := range lanes {

@@ -234,7 +234,7 @@ func (t *Timeline) waiting(rank int, op int32, out *Selected) {
 	m := &d.Matches[r.Match[op]]
 	for _, p := range m.At {
 		if p.Start == m.Last && m.Possible() {
-			out.Last = slices.Index(t.a.Ranks, d.Ranks[p.Rank])
+			out.Last = d.Ranks[p.Rank].Index
 		}
 	}
 }

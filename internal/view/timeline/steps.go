@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -48,10 +47,14 @@ func (t *Timeline) replicas() []Replica {
 	if len(groups) < 2 {
 		return []Replica{}
 	}
+	having := map[int]int{}
+	for _, r := range t.ranks {
+		having[r.Source.Rank.DP]++
+	}
 	out := make([]Replica, len(groups))
 	for g, ranks := range groups {
 		r := &out[g]
-		r.Ranks, r.Name, r.Steps = ranks, t.nameOf(ranks), []Step{}
+		r.Ranks, r.Name, r.Steps = ranks, t.nameOf(ranks, having), []Step{}
 		for _, i := range ranks {
 			t.addSteps(r, t.ranks[i].Rank)
 		}
@@ -61,13 +64,15 @@ func (t *Timeline) replicas() []Replica {
 
 // nameOf returns the name of a replica. The name is the data-parallel rank of the replica's ranks, if no rank of
 // another replica has the same data-parallel rank. Otherwise the name is the list of the replica's ranks.
-func (t *Timeline) nameOf(ranks []int) string {
+// having gives the number of ranks of each data-parallel rank.
+func (t *Timeline) nameOf(ranks []int, having map[int]int) string {
 	first, last := t.ranks[ranks[0]], t.ranks[ranks[len(ranks)-1]]
 	dp := first.Source.Rank.DP
 	whole := dp >= 0
-	for i, r := range t.ranks {
-		whole = whole && (r.Source.Rank.DP == dp) == slices.Contains(ranks, i)
+	for _, i := range ranks {
+		whole = whole && t.ranks[i].Source.Rank.DP == dp
 	}
+	whole = whole && len(ranks) == having[dp]
 	switch {
 	case whole:
 		return fmt.Sprintf("DP%02d", dp)

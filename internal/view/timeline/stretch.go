@@ -24,7 +24,7 @@ func (t *Timeline) stretch() {
 	for _, d := range t.a.Domains {
 		of := make([]int, len(d.Ranks))
 		for i, r := range d.Ranks {
-			of[i] = slices.Index(t.a.Ranks, r)
+			of[i] = r.Index
 		}
 		for i := range d.Matches {
 			if m := &d.Matches[i]; m.Possible() {

@@ -70,6 +70,9 @@ func (t *Timeline) Tile(p Place) *Tile {
 	if tile := t.coarse[p]; tile != nil {
 		return tile
 	}
+	if at := p.Lane - len(t.lanes); at >= 0 {
+		return t.drawSum(p, t.sums[at])
+	}
 	return t.draw(p)
 }
 

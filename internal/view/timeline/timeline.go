@@ -28,7 +28,10 @@ import (
 // Timeline is the timeline of all ranks of a capture. It is safe for concurrent use.
 type Timeline struct {
 	ranks                    []*rank
-	lanes                    []*lane // lanes of all rows
+	lanes                    []*lane   // lanes of all rows
+	sums                     []sumLane // lanes of groups, numbered after the lanes of rows
+	groupings                []Grouping
+	late                     []int64 // see lateness
 	rows                     []Row
 	names                    names
 	coarse                   map[Place]*Tile
@@ -74,8 +77,10 @@ func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline
 		t.ranks = append(t.ranks, &rank{Rank: r, t: traces[next+at]})
 		next += at + 1
 	}
-	for i := range t.ranks {
-		t.addRank(i)
+	all := make([]built, len(t.ranks))
+	each(len(all), func(i int) { all[i] = t.build(i) })
+	for i, b := range all {
+		t.addRank(i, b)
 	}
 	if t.from > t.to {
 		t.from, t.to = 0, 1
@@ -83,6 +88,8 @@ func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline
 	t.meet()
 	t.stretch()
 	t.keepCoarse()
+	t.group()
+	t.late = t.lateness()
 	t.epoch = t.fingerprint()
 	return t, nil
 }

@@ -147,8 +147,10 @@ func (t *Timeline) Encode(q *Query) []byte {
 	le.PutUint32(out[8:], t.epoch)
 	le.PutUint32(out[12:], uint32(len(places)))
 	le.PutUint32(out[16:], uint32(q.Level))
+	tiles := make([]*Tile, len(places))
+	each(len(places), func(i int) { tiles[i] = t.Tile(places[i]) })
 	for i, p := range places {
-		tile := t.Tile(p)
+		tile := tiles[i]
 		offset := len(out)
 		if tile.Empty {
 			offset = 0

@@ -1,5 +1,6 @@
 // Command repeat makes rank traces N times as long, to measure the cost of a longer capture. It writes the events of
-// each file N times. Each copy is later than the previous copy by the length of the capture. Each copy has separate
+// each file N times. Each copy is later than the previous copy by the length of the longest file, so that the ranks of a
+// capture stay together. Each copy has separate
 // ids, so that launches, kernels and arrows keep their partners. The command streams, so its memory does not grow with
 // the file or with N.
 //
@@ -36,12 +37,30 @@ func run(copies int, outDir string, paths []string) error {
 	if copies < 1 || outDir == "" || len(paths) == 0 {
 		return errors.New("give -n 1 or more, -o DIR and the files, as in: repeat -n 10 -o OUTDIR *.json.gz")
 	}
+	extents := make([]*extent, len(paths))
+	err := each(paths, func(i int) (err error) {
+		extents[i], err = extentOf(opener(paths[i]))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var span int64
+	for _, x := range extents {
+		span = max(span, x.last-x.first)
+	}
+	return each(paths, func(i int) error {
+		return repeatFile(paths[i], filepath.Join(outDir, filepath.Base(paths[i])), copies, extents[i], span)
+	})
+}
+
+// each calls do for each path in parallel.
+func each(paths []string, do func(int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, path := range paths {
+	for i, path := range paths {
 		group.Go(func() error {
-			out := filepath.Join(outDir, filepath.Base(path))
-			if err := repeatFile(path, out, copies); err != nil {
+			if err := do(i); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			return nil
@@ -50,8 +69,12 @@ func run(copies int, outDir string, paths []string) error {
 	return group.Wait()
 }
 
+func opener(path string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return os.Open(path) }
+}
+
 // repeatFile writes path's trace to out with its events repeated, as gzip of level 1.
-func repeatFile(path, out string, copies int) error {
+func repeatFile(path, out string, copies int, x *extent, span int64) error {
 	file, err := os.Create(out)
 	if err != nil {
 		return err
@@ -62,6 +85,5 @@ func repeatFile(path, out string, copies int) error {
 		return err
 	}
 	w := bufio.NewWriterSize(compressor, 1<<20)
-	open := func() (io.ReadCloser, error) { return os.Open(path) }
-	return errors.Join(repeat(open, w, copies), w.Flush(), compressor.Close(), file.Close())
+	return errors.Join(repeat(opener(path), w, copies, x, span), w.Flush(), compressor.Close(), file.Close())
 }

@@ -25,20 +25,25 @@ type extent struct {
 // handles are larger and would overflow.
 const maxID = 1 << 48
 
-// repeat writes the trace that open returns, with its events copied. Each copy is a separate pass over the input, so
-// that the events need not be kept in memory.
-func repeat(open func() (io.ReadCloser, error), w io.Writer, copies int) error {
-	x := extent{first: math.MaxInt64, last: math.MinInt64}
+// extentOf reads the extent of the trace that open returns.
+func extentOf(open func() (io.ReadCloser, error)) (*extent, error) {
+	x := &extent{first: math.MaxInt64, last: math.MinInt64}
 	if err := pass(open, x.add); err != nil {
-		return err
+		return nil, err
 	}
 	if x.first > x.last && !contains(open, `"traceEvents"`) {
-		return errors.New(`no "traceEvents" array in it; give a Chrome trace`)
+		return nil, errors.New(`no "traceEvents" array in it; give a Chrome trace`)
 	}
+	return x, nil
+}
+
+// repeat writes the trace that open returns, with its events copied. Each copy is a separate pass over the input, so
+// that the events need not be kept in memory. x is the extent of the trace, and span the distance between copies in µs.
+func repeat(open func() (io.ReadCloser, error), w io.Writer, copies int, x *extent, span int64) error {
 	if _, err := fmt.Fprintf(w, "{%s\n  \"traceEvents\": [", x.head); err != nil {
 		return err
 	}
-	c := copier{w: w, copies: int64(copies), idStride: x.maxID + 1, span: x.last - x.first}
+	c := copier{w: w, copies: int64(copies), idStride: x.maxID + 1, span: span}
 	for ; c.k < c.copies; c.k++ {
 		if err := pass(open, c.event); err != nil {
 			return err

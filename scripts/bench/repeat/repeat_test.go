@@ -75,7 +75,7 @@ func TestRepeat(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			document := fmt.Sprintf("{\"schemaVersion\": 1,\n\"traceEvents\": [\n%s\n],\n\"traceName\": \"a]b\"}", tc.events)
 			var out bytes.Buffer
-			if err := repeat(openText(document), &out, tc.copies); err != nil {
+			if err := again(openText(document), &out, tc.copies); err != nil {
 				t.Fatal(err)
 			}
 			if got := events(t, out.Bytes()); !reflect.DeepEqual(got, tc.want) {
@@ -94,7 +94,7 @@ func TestRepeatRejects(t *testing.T) {
 		{"ts is text", `{"traceEvents": [{"ph":"X","ts":"soon"}]}`, "soon"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := repeat(openText(tc.document), io.Discard, 2)
+			err := again(openText(tc.document), io.Discard, 2)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one with %q", err, tc.want)
 			}
@@ -113,7 +113,7 @@ func FuzzRepeat(f *testing.F) {
 		}
 		valid := json.Unmarshal(document, &in) == nil
 		var out bytes.Buffer
-		if err := repeat(openText(string(document)), &out, 1); err != nil || !valid {
+		if err := again(openText(string(document)), &out, 1); err != nil || !valid {
 			return
 		}
 		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
@@ -123,4 +123,13 @@ func FuzzRepeat(f *testing.F) {
 			t.Fatalf("%d events, want %d", len(got.TraceEvents), len(in.TraceEvents))
 		}
 	})
+}
+
+// again repeats one trace.
+func again(open func() (io.ReadCloser, error), w io.Writer, copies int) error {
+	x, err := extentOf(open)
+	if err != nil {
+		return err
+	}
+	return repeat(open, w, copies, x, x.last-x.first)
 }

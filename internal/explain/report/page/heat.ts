@@ -44,6 +44,9 @@ export function ends(values: ArrayLike<number>, limit: number, both: boolean, te
   return [(least < -past ? "≤ " : "") + (both ? text(-limit) : "0"), (most > past ? "≥ " : "") + plus + text(limit), cut.length > 0 ? "; cut: " + cut.join(", ") : ""];
 }
 
+/** Rows of a map at most: of more ranks a row shows, in each step, the one of several that is furthest from the median. */
+const mostRows = 64;
+
 /** How many characters of a rank's name are shown: TP00-DP00. */
 const longest = 9;
 
@@ -51,6 +54,8 @@ export type Measure = "work" | "host" | "wait";
 
 export class HeatMap extends StepPlot {
   private readonly values: number[];
+  /** Ranks of a row. */
+  private readonly per: number;
   /** Work and host are differences, wait is not. */
   private readonly both: boolean;
   /** What fills the scale, ns. */
@@ -58,8 +63,9 @@ export class HeatMap extends StepPlot {
 
   /** A map of a measure; floor is what fills the scale at least, ns, so that noise stays pale. */
   constructor(at: string | HTMLCanvasElement, data: Data, view: StepView, private readonly what: Measure, floor: number, private readonly scale: HTMLElement | null) {
-    const n = data.ranks.length, row = Math.max(Math.min(Math.floor(240 / n), 24), 4);
+    const per = Math.ceil(data.ranks.length / mostRows), n = Math.ceil(data.ranks.length / per), row = Math.max(Math.min(Math.floor(240 / n), 24), 4);
     super(at, n * row + 34, data, view, Math.max(64, 10 + 7.5 * Math.max(...data.ranks.map((r) => Math.min(r.length, longest)))));
+    this.per = per;
     this.values = data.grid[what];
     this.both = what !== "wait";
     this.limit = Math.max(this.usual(), floor, 1);
@@ -67,11 +73,26 @@ export class HeatMap extends StepPlot {
   }
 
   usual() {
-    return usual(this.values, this.rows(), this.grid.cols);
+    return usual(this.values, this.data.ranks.length, this.grid.cols);
   }
 
   override rows() {
-    return this.data.ranks.length;
+    return Math.ceil(this.data.ranks.length / this.per);
+  }
+
+  /** The rank that a cell shows. */
+  rankOf(row: number, col: number) {
+    let best = row * this.per, most = -1;
+    for (let r = best; r < Math.min((row + 1) * this.per, this.data.ranks.length); r++) {
+      const k = r * this.grid.cols + col, v = this.grid.parts[0].ns[k] < 0 ? 0 : this.values[k], weight = v > 0 ? 2 * v : -v; // late counts twice as much as early
+      if (weight > most) [best, most] = [r, weight];
+    }
+    return best;
+  }
+
+  /** The row of a rank. */
+  rowOf(rank: number) {
+    return Math.floor(rank / this.per);
   }
 
   override rowAt(y: number) {
@@ -98,7 +119,7 @@ export class HeatMap extends StepPlot {
     const wide = area.w / (v.hi - v.lo) >= 5 ? 1 : 0, high = row >= 8 ? 1 : 0;
     for (let r = 0; r < n; r++) {
       for (let c = from; c < to; c++) {
-        const k = r * g.cols + c, x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w);
+        const k = this.rankOf(r, c) * g.cols + c, x0 = Math.max(this.x(c, area), area.x), x1 = Math.min(this.x(c + 1, area), area.x + area.w);
         if (g.parts[0].ns[k] < 0) {
           ctx.fillStyle = soft;
         } else {
@@ -118,14 +139,15 @@ export class HeatMap extends StepPlot {
   labels({ ctx, area, color }: Pen, row: number) {
     ctx.textAlign = "right";
     ctx.textBaseline = "middle";
-    const every = Math.ceil(12 / row), marked = new Set(this.data.findings.flatMap((f) => (f.kind === "straggler" ? f.ranks : [])));
-    this.data.ranks.forEach((name, r) => {
-      if (r % every !== 0 && !marked.has(r)) return;
-      if (r % every === 0 && every > 1 && [...marked].some((m) => m !== r && Math.abs(m - r) < every)) return;
-      ctx.fillStyle = color(marked.has(r) ? "text" : "soft");
+    const every = Math.ceil(12 / row), late = new Map(this.data.findings.flatMap((f) => (f.kind === "straggler" ? f.ranks : [])).map((r) => [this.rowOf(r), r]));
+    for (let r = 0; r < this.rows(); r++) {
+      const marked = late.get(r), near = [...late.keys()].some((m) => m !== r && Math.abs(m - r) < every);
+      if (marked === undefined && (r % every !== 0 || (every > 1 && near))) continue;
+      const name = this.data.ranks[marked ?? r * this.per];
+      ctx.fillStyle = color(marked !== undefined ? "text" : "soft");
       const short = name.length > longest ? name.slice(0, longest - 1) + "…" : name;
       ctx.fillText(short, area.x - 6, area.y + (r + 0.5) * row);
-    });
+    }
   }
 
   /** What findings name. */
@@ -142,7 +164,7 @@ export class HeatMap extends StepPlot {
       const a = this.colOf(f.first), b = this.colOf(f.last);
       if (a < 0) continue;
       const x0 = this.x(a, area), x1 = this.x((b < 0 ? this.grid.cols - 1 : b) + 1, area);
-      for (const r of f.ranks) ctx.strokeRect(x0 - 0.5, area.y + r * row - 0.5, x1 - x0, row);
+      for (const r of new Set(f.ranks.map((rank) => this.rowOf(rank)))) ctx.strokeRect(x0 - 0.5, area.y + r * row - 0.5, x1 - x0, row);
     }
     ctx.restore();
   }
@@ -161,7 +183,8 @@ export class HeatMap extends StepPlot {
   }
 
   override tip(c: number, r: number): Tip {
-    const g = this.grid, k = r * g.cols + c, title = `${this.data.ranks[r]}, ${this.stepName(c)}`;
+    const g = this.grid, rank = this.rankOf(r, c), k = rank * g.cols + c, others = Math.min(this.per, this.data.ranks.length - r * this.per) - 1;
+    const title = `${this.data.ranks[rank]}, ${this.stepName(c)}${others > 0 ? `; less of ${others} more` : ""}`;
     if (g.parts[0].ns[k] < 0) return { title, rows: [["this rank lacks the step", ""]] };
     const compute = g.parts[0].ns[k];
     return {

@@ -8,6 +8,7 @@ import type { Data } from "../../../../explain/report/page/steps";
 import { type Fix, json } from "../api";
 import { type Child, fill, h } from "../dom";
 import { type Changes, elsewhere, format, type Params, whole } from "../state";
+import { listText } from "../timeline/groups";
 import type { Context, Tab, View } from "../view";
 import { fixed, rankOf, settingsOf } from "../whatif/fixes";
 import "./summary.css";
@@ -77,6 +78,7 @@ class Summary implements View {
   private plots: Plot[] = [];
   private steps: StepView | null = null;
   private map: HeatMap | null = null;
+  private open: (col: number, row: number) => void = () => {};
   private overview: Overview | null = null;
 
   constructor(private context: Context) {
@@ -151,6 +153,7 @@ class Summary implements View {
       h("p", { class: "chips" },
         ...f.ranks.slice(0, 6).map((r) => h("span", { class: "chip" }, o.chart.ranks[r] ?? "#" + r)),
         f.ranks.length > 6 && h("span", { class: "chip" }, `and ${f.ranks.length - 6} more`),
+        f.at && f.ranks.length > 1 && f.ranks.length < o.chart.ranks.length && this.link({ ...placed(f.at), rank: f.ranks[0], only: listText(f.ranks), order: "late" }, `all ${f.ranks.length} in the timeline`),
         f.steps !== "" && h("span", { class: "chip" }, f.steps),
         f.cause !== "" && h("span", { class: "chip" }, "cause: " + f.cause),
         f.passing && h("span", { class: "chip" }, "transient"),
@@ -215,6 +218,7 @@ class Summary implements View {
       const step = o.chart.grid.first[col];
       this.context.store.go(elsewhere(this.context.store.params, { tab: "timeline", step, rank: row, ...this.around(o, step) }));
     };
+    this.open = open;
     const canvas = this.el.querySelector<HTMLCanvasElement>("#map");
     if (canvas) this.draw(o, canvas, open);
     const bars = new StepBars(o.chart, view, this.el.querySelector<HTMLCanvasElement>("#bars")!);
@@ -233,7 +237,8 @@ class Summary implements View {
       this.map.drop();
     }
     this.map = new HeatMap(canvas, o.chart, this.steps!, measure, noise(o.chart, measure), this.el.querySelector<HTMLElement>("figure .scale"));
-    this.map.onpick = open;
+    const { map } = this;
+    map.onpick = (col, row) => open(col, map.rankOf(row, col));
     this.plots.push(this.map);
     this.map.draw();
     fill(this.el.querySelector(".measure")!, measures.find(([m]) => m === measure)![1]);
@@ -257,7 +262,7 @@ class Summary implements View {
     }
     const f = this.overview?.findings[sel];
     if (!this.steps || !this.map || !f?.at) return;
-    this.steps.row = f.at.rank;
+    this.steps.row = this.map.rowOf(f.at.rank);
     this.steps.point(this.map.colOf(f.at.step));
   }
 
@@ -266,7 +271,7 @@ class Summary implements View {
     if (!o) return;
     if (now.kind !== before.kind) this.el.querySelector(".times")?.replaceWith(this.times(o));
     const canvas = this.el.querySelector<HTMLCanvasElement>("#map");
-    if (now.map !== before.map && canvas && this.map?.onpick) this.draw(o, canvas, this.map.onpick);
+    if (now.map !== before.map && canvas) this.draw(o, canvas, this.open);
     this.select();
   }
 

@@ -1,14 +1,19 @@
 // What the address says of the timeline, beside the parameters that all views share (state.ts):
 //
 //   at     the time of the collective that ranks are aligned at, ns
-//   only   the ranks that are shown, as 2,0; none: all
-//   open   what is unfolded: r3 all rows of a rank, 17 all lanes of a row
+//   only   the ranks that are shown, as 2,0 or 4-7; none: all
+//   pin    the ranks that stay on top, like only
+//   open   what is unfolded: r3 all rows of a rank, 17 all lanes of a row, g2 a group of ranks
+//   rows   compact: one line for each rank; full: all main rows; none: by the number of ranks
+//   group  how ranks are grouped, or none
+//   order  late: the latest ranks first
 //   r0,r1  the range that is summed up, ns
 //   heat   the measure of the map of ranks and steps, or off
 //   set    what is otherwise (settings.ts of What if): where steps would end is drawn beside where they did
 //   y      by how much the rows are scrolled down, in pixels
 
 import { type Params, whole } from "../state";
+import { groupingOf, type How, listOf, usually } from "./groups";
 import { bounded, type Range } from "./scale";
 import type { Head, Step } from "./wire";
 
@@ -25,6 +30,7 @@ export interface State {
   by: string;
   at: number;
   only: number[];
+  how: How;
   open: Set<string>;
   rank: number; // -1: none
   sel: number; // -1: nothing
@@ -68,14 +74,18 @@ export function read(p: Params, head: Head): State {
   const given = rangeOf(p, "t0", "t1");
   const by = alignments.some((a) => a.by === p.align) ? p.align : "wall";
   const known = (r: number) => Number.isInteger(r) && r >= 0 && r < head.ranks.length;
-  const only = (p.only ?? "").split(",").filter((x) => /^\d+$/.test(x)).map(Number).filter(known);
+  const only = listOf(p.only, head.ranks.length), usual = usually(head, only.length > 0 ? only.length : head.ranks.length);
   return {
     view: given !== null ? bounded(given, extent(head)) : (aroundStep(head, step, step) ?? windowOf(head)),
     step: step < head.steps.length ? step : -1,
     by: by === "stretched" && !head.stretch ? "wall" : by === "step" && (step < 0 || step >= head.steps.length) ? "wall" : by,
     at: whole(p, "at", 0),
-    only: [...new Set(only)],
-    open: new Set((p.open ?? "").split(",").filter((x) => /^r?\d+$/.test(x))),
+    only,
+    how: {
+      compact: p.rows === "compact" || (p.rows !== "full" && usual.compact), late: p.order === "late", pins: listOf(p.pin, head.ranks.length),
+      by: p.group === "none" ? "" : groupingOf(head, p.group ?? "") !== undefined ? p.group! : usual.by,
+    },
+    open: new Set((p.open ?? "").split(",").filter((x) => /^[gr]?\d+$/.test(x))),
     rank: known(rank) ? rank : -1,
     sel: known(rank) ? whole(p, "sel", -1) : -1,
     range: rangeOf(p, "r0", "r1"),

@@ -6,6 +6,7 @@ import { ends, mix, rgb, usual } from "../../../../explain/report/page/heat";
 import { hideTip, showTip } from "../../../../explain/report/page/plot";
 import { fill, h } from "../dom";
 import { gutterOf } from "./gutter";
+import type { Item } from "./groups";
 import type { Palette } from "./palette";
 import type { Head, Measure } from "./wire";
 
@@ -14,6 +15,7 @@ export interface HeatEvents {
   load(measure: string): Promise<ArrayBuffer>;
   choose(measure: string): void;
   pick(rank: number, step: number): void;
+  open(group: number): void;
   brush(first: number, last: number): void;
 }
 
@@ -36,14 +38,19 @@ export function cellsOf(answer: ArrayBuffer, measure: Measure, ranks: number, st
   return { measure, values, median, shown, limit: Math.max(usual(shown, ranks, steps), measure.floor, 1) };
 }
 
-/** A map with fewer cells: of each block the value that is furthest from 0. */
-export function reduced(shown: Float64Array, ranks: number, steps: number, rows: number, cols: number): Float64Array {
+/** How much a value says: what is beyond the median counts twice what is below it. */
+const weight = (v: number) => (v > 0 ? 2 * v : -v);
+
+/** A map with fewer cells: of each block of lines, which are lists of ranks, and of steps the value that says most. */
+export function reduced(shown: Float64Array, lines: readonly (readonly number[])[], steps: number, rows: number, cols: number): Float64Array {
   const out = new Float64Array(rows * cols).fill(NaN);
-  for (let r = 0; r < ranks; r++) {
-    const y = Math.floor((r * rows) / ranks);
-    for (let s = 0; s < steps; s++) {
-      const v = shown[r * steps + s], at = y * cols + Math.floor((s * cols) / steps);
-      if (!Number.isNaN(v) && !(Math.abs(out[at]) >= Math.abs(v))) out[at] = v;
+  for (let l = 0; l < lines.length; l++) {
+    const y = Math.floor((l * rows) / lines.length);
+    for (const r of lines[l]) {
+      for (let s = 0; s < steps; s++) {
+        const v = shown[r * steps + s], at = y * cols + Math.floor((s * cols) / steps);
+        if (!Number.isNaN(v) && !(weight(out[at]) >= weight(v))) out[at] = v;
+      }
     }
   }
   return out;
@@ -59,6 +66,15 @@ export function medianRank(values: Float64Array, ranks: number, steps: number, s
 
 const AXIS = 16;
 
+/** Whose row it is: of a rank, or of a group with the rank that says most in each cell. */
+interface Line {
+  name: string;
+  ranks: readonly number[];
+  group: number; // -1: a rank
+  open: boolean;
+  late: boolean; // a finding is about one of its ranks
+}
+
 export class Heat {
   readonly el: HTMLElement;
   readonly canvas = h("canvas", { tabindex: "0", role: "img" });
@@ -71,16 +87,31 @@ export class Heat {
   private asked = "";
   cells: Cells | null = null;
   /** What is pointed at by keys or pointer. */
-  private at: { rank: number; step: number } | null = null;
+  private at: { line: number; step: number } | null = null;
+  private lines: Line[] = [];
+  private readonly late: ReadonlySet<number>;
+  /** The map without what is on it, and what it was drawn of. */
+  private readonly small = document.createElement("canvas");
+  private drawn: readonly unknown[] = [];
   private shownSteps: [number, number] = [-1, -1];
 
   constructor(private readonly head: Head, private readonly events: HeatEvents, private readonly redraw: () => void) {
     this.ranks = head.ranks.length;
     this.steps = head.steps.length;
+    this.late = new Set(head.blamed.flatMap((b) => b.ranks));
     this.el = h("div", { class: "tl-heat" },
       h("div", { class: "tl-heat-head" }, h("span", { class: "tl-title" }, "Ranks × steps"), this.choices, h("span", { class: "space" }), this.scale),
       h("div", { class: "tl-map" }, this.canvas, this.brushed, this.box));
     this.listen();
+  }
+
+  /** Shows these rows. */
+  list(items: readonly Item[]): void {
+    this.at = null;
+    this.lines = items.map((i) => ("group" in i
+      ? { name: `${i.open ? "▾" : "▸"} ${i.name}`, ranks: i.ranks, group: i.group, open: i.open, late: i.ranks.some((r) => this.late.has(r)) }
+      : { name: this.head.ranks[i.rank], ranks: [i.rank], group: -1, open: false, late: this.late.has(i.rank) }));
+    this.point(null);
   }
 
   get measure(): string {
@@ -104,11 +135,12 @@ export class Heat {
   /** Marks the steps that are in view. */
   view(first: number, last: number): void {
     this.shownSteps = [first, last];
-    this.place(this.brushed, first < 0 || (first === 0 && last === this.steps - 1) ? null : { rank: 0, ranks: this.ranks, step: first, steps: last - first + 1 });
+    this.place(this.brushed, first < 0 || (first === 0 && last === this.steps - 1) ? null : { line: 0, lines: this.lines.length, step: first, steps: last - first + 1 });
   }
 
   private height(): number {
-    return Math.min(Math.max(this.ranks * Math.min(Math.max(Math.floor(120 / this.ranks), 3), 18), 36), 256);
+    const n = Math.max(this.lines.length, 1);
+    return Math.min(Math.max(n * Math.min(Math.max(Math.floor(120 / n), 3), 18), 36), 256);
   }
 
   private area(): { x: number; w: number; h: number } {
@@ -116,14 +148,14 @@ export class Heat {
     return { x, w: Math.max(this.canvas.clientWidth - x - 8, 10), h: this.height() };
   }
 
-  private place(el: HTMLElement, at: { rank: number; ranks: number; step: number; steps: number } | null): void {
+  private place(el: HTMLElement, at: { line: number; lines: number; step: number; steps: number } | null): void {
     el.hidden = at === null;
     if (at === null) return;
     const a = this.area();
     el.style.left = a.x + (at.step / this.steps) * a.w - 1 + "px";
     el.style.width = Math.max((at.steps / this.steps) * a.w, 2) + 1 + "px";
-    el.style.top = (at.rank / this.ranks) * a.h - 1 + "px";
-    el.style.height = Math.max((at.ranks / this.ranks) * a.h, 2) + 1 + "px";
+    el.style.top = (at.line / this.lines.length) * a.h - 1 + "px";
+    el.style.height = Math.max((at.lines / this.lines.length) * a.h, 2) + 1 + "px";
   }
 
   paint(palette: Palette): void {
@@ -145,11 +177,20 @@ export class Heat {
   }
 
   private labels(ctx: CanvasRenderingContext2D, palette: Palette): void {
-    const a = this.area(), row = a.h / this.ranks, every = Math.ceil(12 / row);
-    ctx.fillStyle = palette.name("soft");
+    const a = this.area(), n = this.lines.length, row = a.h / n, free = new Uint8Array(Math.ceil(a.h) + 24);
     ctx.textAlign = "right";
     ctx.textBaseline = "middle";
-    for (let r = 0; r < this.ranks; r += every) ctx.fillText(this.head.ranks[r], a.x - 8, (r + every / 2) * row, a.x - 20);
+    const put = (l: Line, i: number) => {
+      const y = Math.min(Math.max((i + 0.5) * row, 6), a.h - 6), from = Math.max(Math.round(y) - 6, 0);
+      if (free.subarray(from, from + 12).some((taken) => taken > 0)) return;
+      free.fill(1, from, from + 12);
+      ctx.fillStyle = palette.name(l.late ? "high" : "soft");
+      ctx.fillText(l.name, a.x - 8, y, a.x - 20);
+    };
+    // Those that findings name first, then as many as have room.
+    this.lines.forEach((l, i) => l.late && put(l, i));
+    const every = Math.max(Math.ceil(12 / row), 1);
+    for (let i = 0; i < n; i += every) put(this.lines[i], i);
     ctx.textBaseline = "top";
     ctx.textAlign = "center";
     const apart = Math.max(Math.ceil((this.steps * 44) / a.w), 1), unit = 10 ** Math.floor(Math.log10(apart));
@@ -158,8 +199,27 @@ export class Heat {
   }
 
   private map(ctx: CanvasRenderingContext2D, palette: Palette, cells: Cells): void {
-    const a = this.area(), rows = Math.min(this.ranks, a.h), cols = Math.min(this.steps, Math.floor(a.w));
-    const shown = reduced(cells.shown, this.ranks, this.steps, rows, cols);
+    const a = this.area(), rows = Math.min(this.lines.length, a.h), cols = Math.min(this.steps, Math.floor(a.w));
+    const of = [cells, this.lines, palette, rows, cols];
+    if (of.some((x, i) => x !== this.drawn[i])) this.pixels(palette, cells, rows, cols);
+    this.drawn = of;
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(this.small, a.x, 0, a.w, a.h);
+    ctx.fillStyle = palette.name("bg");
+    if (a.w / cols >= 6) for (let c = 1; c < cols; c++) ctx.fillRect(a.x + Math.round((c / cols) * a.w) - 1, 0, 1, a.h);
+    if (a.h / rows >= 8) for (let r = 1; r < rows; r++) ctx.fillRect(a.x, Math.round((r / rows) * a.h) - 1, a.w, 1);
+    // A line beside the ranks of an open group.
+    ctx.fillStyle = palette.name("strong");
+    this.lines.forEach((l, i) => l.open && ctx.fillRect(a.x - 5, (i / this.lines.length) * a.h + 1, 2, ((l.ranks.length + 1) / this.lines.length) * a.h - 2));
+    this.say(cells);
+  }
+
+  /** Draws the cells, a pixel for each. */
+  private pixels(palette: Palette, cells: Cells, rows: number, cols: number): void {
+    const shown = reduced(cells.shown, this.lines.map((l) => l.ranks), this.steps, rows, cols), { small } = this;
+    small.width = cols;
+    small.height = rows;
+    const ctx = small.getContext("2d")!;
     const color = (name: string) => rgb(palette.name(name));
     const up = [color("cold"), color("warm"), color("hot")], down = [color("cold"), color("under")];
     const image = ctx.createImageData(cols, rows);
@@ -168,15 +228,11 @@ export class Heat {
       const t = shown[i] / cells.limit, [r, g, b] = Number.isNaN(t) ? lacking : t < 0 ? mix(down, -t) : mix(up, t);
       image.data.set([r, g, b, 255], 4 * i);
     }
-    const small = document.createElement("canvas");
-    small.width = cols;
-    small.height = rows;
-    small.getContext("2d")!.putImageData(image, 0, 0);
-    ctx.imageSmoothingEnabled = false;
-    ctx.drawImage(small, a.x, 0, a.w, a.h);
-    ctx.fillStyle = palette.name("bg");
-    if (a.w / cols >= 6) for (let c = 1; c < cols; c++) ctx.fillRect(a.x + Math.round((c / cols) * a.w) - 1, 0, 1, a.h);
-    if (a.h / rows >= 8) for (let r = 1; r < rows; r++) ctx.fillRect(a.x, Math.round((r / rows) * a.h) - 1, a.w, 1);
+    ctx.putImageData(image, 0, 0);
+  }
+
+  /** The scale, and what a screen reader says. */
+  private say(cells: Cells): void {
     const strip = h("i", null);
     strip.style.background = cells.measure.beyond
       ? "linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))"
@@ -190,19 +246,32 @@ export class Heat {
     return m.unit === "ns" ? duration(Math.round(v)) : groupDigits(String(Math.round(v)));
   }
 
-  private cellAt(x: number, y: number): { rank: number; step: number } | null {
-    const a = this.area(), step = Math.floor(((x - a.x) / a.w) * this.steps), rank = Math.floor((y / a.h) * this.ranks);
-    return step >= 0 && step < this.steps && rank >= 0 && rank < this.ranks ? { rank, step } : null;
+  private cellAt(x: number, y: number): { line: number; step: number } | null {
+    const a = this.area(), step = Math.floor(((x - a.x) / a.w) * this.steps), line = Math.floor((y / a.h) * this.lines.length);
+    return step >= 0 && step < this.steps && line >= 0 && line < this.lines.length ? { line, step } : null;
   }
 
-  private point(at: { rank: number; step: number } | null): void {
+  /** The rank of a cell: of a group, the one whose value is seen. */
+  private rankAt(l: Line, step: number): number {
+    const value = (r: number) => this.cells?.shown[r * this.steps + step] ?? NaN;
+    return l.ranks.reduce((a, b) => (!(weight(value(a)) >= weight(value(b))) && !Number.isNaN(value(b)) ? b : a), l.ranks[0]);
+  }
+
+  private pick(at: { line: number; step: number }): void {
+    const l = this.lines[at.line];
+    if (l.group >= 0) this.events.open(l.group);
+    else this.events.pick(l.ranks[0], at.step);
+  }
+
+  private point(at: { line: number; step: number } | null): void {
     this.at = at;
-    this.place(this.box, at && { rank: at.rank, ranks: 1, step: at.step, steps: 1 });
+    this.place(this.box, at && { line: at.line, lines: 1, step: at.step, steps: 1 });
     const cells = this.cells;
     if (at === null || cells === null) return hideTip();
-    const v = cells.values[at.rank * this.steps + at.step], m = cells.measure, s = this.head.steps[at.step], a = this.area();
-    showTip(this.canvas, a.x + ((at.step + 0.5) / this.steps) * a.w, ((at.rank + 0.5) / this.ranks) * a.h, {
-      title: `${this.head.ranks[at.rank]}, step ${at.step}, ${s.kind}`,
+    const line = this.lines[at.line], rank = this.rankAt(line, at.step), name = this.head.ranks[rank];
+    const v = cells.values[rank * this.steps + at.step], m = cells.measure, s = this.head.steps[at.step], a = this.area();
+    showTip(this.canvas, a.x + ((at.step + 0.5) / this.steps) * a.w, ((at.line + 0.5) / this.lines.length) * a.h, {
+      title: `${line.group < 0 ? name : `${line.name.slice(2)}: ${name} of ${line.ranks.length} ranks`}, step ${at.step}, ${s.kind}`,
       rows: Number.isNaN(v) ? [["this rank lacks the step", ""]] : [
         [m.title, this.text(v, m)], ["median rank", this.text(cells.median[at.step], m)],
         ["beyond it", m.unit === "ns" ? signed(Math.round(v - cells.median[at.step])) : this.text(v - cells.median[at.step], m)],
@@ -227,14 +296,14 @@ export class Heat {
       this.point(at);
       if (from === null || Math.abs(e.offsetX - from) < 6) return;
       const a = within(from), b = within(e.offsetX);
-      if (a !== null && b !== null) this.place(this.brushed, { rank: 0, ranks: this.ranks, step: Math.min(a.step, b.step), steps: Math.abs(a.step - b.step) + 1 });
+      if (a !== null && b !== null) this.place(this.brushed, { line: 0, lines: this.lines.length, step: Math.min(a.step, b.step), steps: Math.abs(a.step - b.step) + 1 });
     });
     el.addEventListener("pointerup", (e) => {
       const a = from === null ? null : within(from), b = within(e.offsetX);
       if (from !== null && Math.abs(e.offsetX - from) >= 6 && a !== null && b !== null) this.events.brush(Math.min(a.step, b.step), Math.max(a.step, b.step));
       else {
         const at = this.cellAt(e.offsetX, e.offsetY);
-        if (at !== null) this.events.pick(at.rank, at.step);
+        if (at !== null) this.pick(at);
       }
       from = null;
     });
@@ -246,13 +315,13 @@ export class Heat {
     el.addEventListener("pointerleave", () => this.point(null));
     el.addEventListener("blur", () => this.point(null));
     el.addEventListener("keydown", (e) => {
-      const at = this.at ?? { rank: 0, step: Math.max(this.shownSteps[0], 0) };
-      const moved: { [key: string]: { rank: number; step: number } } = {
+      const at = this.at ?? { line: 0, step: Math.max(this.shownSteps[0], 0) };
+      const moved: { [key: string]: { line: number; step: number } } = {
         ArrowLeft: { ...at, step: Math.max(at.step - 1, 0) }, ArrowRight: { ...at, step: this.at === null ? at.step : Math.min(at.step + 1, this.steps - 1) },
-        ArrowUp: { ...at, rank: Math.max(at.rank - 1, 0) }, ArrowDown: { ...at, rank: this.at === null ? at.rank : Math.min(at.rank + 1, this.ranks - 1) },
+        ArrowUp: { ...at, line: Math.max(at.line - 1, 0) }, ArrowDown: { ...at, line: this.at === null ? at.line : Math.min(at.line + 1, this.lines.length - 1) },
       };
       if (moved[e.key] !== undefined) this.point(moved[e.key]);
-      else if (e.key === "Enter" && this.at !== null) this.events.pick(this.at.rank, this.at.step);
+      else if (e.key === "Enter" && this.at !== null) this.pick(this.at);
       else if (e.key === "Escape") el.blur();
       else return;
       e.preventDefault();

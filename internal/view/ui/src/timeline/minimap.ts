@@ -1,5 +1,6 @@
 // The whole capture in a strip, and where in it the view is.
 
+import { rowsOf } from "./layout";
 import type { Palette } from "./palette";
 import { levelOf, type Range, tilesOf } from "./scale";
 import type { Need, Tiles } from "./tiles";
@@ -18,7 +19,7 @@ export class Minimap {
   constructor(readonly canvas: HTMLCanvasElement, private readonly tiles: Tiles, head: Head) {
     this.ctx = canvas.getContext("2d", { alpha: false })!;
     // Of each rank what it computes, else what it has.
-    const of = head.ranks.map((_, rank) => head.rows.find((r) => r.rank === rank && r.role === "compute") ?? head.rows.find((r) => r.rank === rank));
+    const of = rowsOf(head).map((rows) => rows.map((i) => head.rows[i])).map((rows) => rows.find((r) => r.role === "compute") ?? rows[0]);
     const every = Math.max(Math.ceil(of.length / MOST), 1);
     of.forEach((row, i) => {
       if (row !== undefined && i % every === 0) this.lanes.push(row.lane);

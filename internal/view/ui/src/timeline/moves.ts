@@ -2,8 +2,9 @@
 
 import type { Changes } from "../state";
 import { alignments, aroundStep, windowOf } from "./address";
+import { listText } from "./groups";
 import { medianRank } from "./heat";
-import { between, type Lane, layout, turned } from "./layout";
+import { between, type Lane, turned } from "./layout";
 import { stepAtTime } from "./ruler";
 import { framed, panned, type Range, zoomed } from "./scale";
 import type { Timeline } from "./timeline";
@@ -71,16 +72,17 @@ export class Moves {
     if (only.length > 0 && !only.includes(l.rank)) only = [];
     const open = new Set(at.state.open);
     const row = head.rows.findIndex((r) => l.lane >= r.lane && l.lane < r.lane + r.lanes);
-    const shows = () => layout(head, open, only).lanes.find((p) => p.lane === l.lane);
+    const shows = () => at.lay(open, only).lanes.find((p) => p.lane === l.lane);
+    if (at.ranks.groupOf(l.rank) !== "") open.add(at.ranks.groupOf(l.rank));
     if (row >= 0 && shows() === undefined && !head.rows[row].pinned) open.add("r" + l.rank);
     if (row >= 0 && shows() === undefined) open.add(String(row));
     const place = shows(), { start, end } = at.shown(l);
     let y = body.scrollTop;
     if (place !== undefined && (place.y < y + 20 || place.y > y + body.clientHeight - 40)) y = Math.max(place.y - body.clientHeight / 3, 0);
-    at.stretchTo(layout(head, open, only).height);
+    at.stretchTo(at.lay(open, only).height);
     body.scrollTop = y;
     this.look(framed(at.state.view, start, end - start, at.all, always), how, {
-      rank: l.rank, sel: l.span, r0: null, r1: null, open: [...open].join(",") || null, only: only.join(",") || null, y: Math.round(y) || null,
+      rank: l.rank, sel: l.span, r0: null, r1: null, open: [...open].join(",") || null, only: listText(only), y: Math.round(y) || null,
     });
   }
 
@@ -136,6 +138,7 @@ export class Moves {
   private async first(): Promise<Link | null> {
     const { plan, body, state } = this.at;
     for (const l of between(plan.lanes, body.scrollTop, body.scrollTop + body.clientHeight)) {
+      if (l.rank < 0) continue;
       const hit = await this.hit(l, state.view.t0, state.view.t1);
       if (hit !== null) return hit;
     }
@@ -153,6 +156,7 @@ export class Moves {
     const { selected, plan, body } = this.at;
     if (selected === null) return void (body.scrollTop += by * 48);
     for (let i = plan.lanes.findIndex((l) => l.lane === selected.lane) + by; i >= 0 && i < plan.lanes.length; i += by) {
+      if (plan.lanes[i].rank < 0) continue;
       const { start, end } = this.at.shown(selected), hit = await this.hit(plan.lanes[i], start, end);
       if (hit !== null) return this.go(hit, "replace");
     }

@@ -9,9 +9,11 @@ import type { Names, Need, Tiles } from "./tiles";
 import { BEGINS_BEFORE, COLUMNS, MATCHED, type Tile, unit } from "./wire";
 
 /** At most so many of each a frame. */
-export const MOST_IMAGES = 448, MOST_RECTS = 5000, MOST_LABELS = 600;
+export const MOST_IMAGES = 896, MOST_RECTS = 5000, MOST_LABELS = 600;
 /** From how many pixels on a span has its name in it. */
 export const LABEL_FROM = 40;
+/** And from how high a lane is. */
+const LABEL_HEIGHT = 12;
 
 /** What is drawn. */
 export interface Scene {
@@ -368,7 +370,7 @@ export class Painter {
     ctx.textAlign = "left";
     let style = "";
     for (let i = 0; i < p.n; i++) {
-      if (p.x1[i] - p.x0[i] < from || this.stats.fillText >= MOST_LABELS) continue;
+      if (s.lanes[p.lane[i]].height < LABEL_HEIGHT || p.x1[i] - p.x0[i] < from || this.stats.fillText >= MOST_LABELS) continue;
       // In the larger part of a collective: waiting or transfer.
       let x0 = p.x0[i], x1 = p.x1[i], color = s.palette.text[p.color[i]];
       if (p.wait[i] > x0) {

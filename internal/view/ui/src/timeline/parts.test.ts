@@ -14,7 +14,7 @@ const row = (rank: number, role: string, pinned: boolean, lane: number, lanes: n
 
 const head: Head = {
   epoch: 7, from_ns: -50, to_ns: 4000, window_ns: [0, 4000] as [number, number], ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], measure: "work", stretch: true, levels: [], columns: false, collectives: false, summed: 0,
-  replicas: [],
+  replicas: [], groupings: [], late_ns: [0, 0], blamed: [],
   rows: [row(0, "compute", true, 0, 2), row(0, "launches", true, 2, 9), row(0, "stream", false, 11, 1), row(1, "compute", true, 12, 1), row(1, "launches", true, 13, 3)],
   steps: [
     { kind: "prefill", name: "a", start_ns: 0, end_ns: 1000, slow: false }, { kind: "decode", name: "b", start_ns: 0, end_ns: 0, slow: false },
@@ -40,7 +40,7 @@ test("ghosts of steps begin where the step before ended", () => {
   assert.deepEqual(shown, [[1, 1000, 1100, 1100], [1, 950, 1250, 1270], [2, 1100, 1300, 1250]]);
   assert.deepEqual(overall(all).map((g) => [g.step, g.from, g.end, g.would]), [[1, 950, 1250, 1270], [2, 1100, 1300, 1250]]);
   assert.deepEqual(inSight(all, { t0: 1255, t1: 1290 }).map((g) => g.would), [1270, 1250]);
-  const group = (rank: number, y: number) => ({ rank, y, height: 10, rows: [], folded: 0, open: false });
+  const group = (rank: number, y: number) => ({ rank, y, height: 10, rows: [], folded: 0, open: false, line: false, pinned: false, inside: false });
   const groups = [group(0, 0), group(1, 10), group(2, 20), group(3, 30)];
   assert.deepEqual(stretches(groups, new Set([0, 1, 3])), [[0, 20], [30, 40]]);
   assert.deepEqual(bandsOf(all, groups, 10, 8), [{ would: 1270, end: 1250, top: 30, bottom: 40 }, { would: 1250, end: 1300, top: 0, bottom: 20 }]);
@@ -125,11 +125,11 @@ test("moments have the digits that their ticks need", () => {
   ] as [number, number, string][]) assert.equal(momentText(ns, step), text);
 });
 
-test("a map with fewer cells keeps what is furthest from 0", () => {
+test("a map with fewer cells keeps what is furthest from the median, late twice as much as early", () => {
   const cells = Float64Array.from([1, -5, 2, NaN, 0, 3, 4, -9]); // 2 ranks, 4 steps
-  assert.deepEqual([...reduced(cells, 2, 4, 2, 2)], [-5, 2, 3, -9]);
-  assert.deepEqual([...reduced(cells, 2, 4, 1, 2)], [-5, -9]);
-  assert.deepEqual([...reduced(cells, 2, 4, 2, 4)], [...cells]);
+  assert.deepEqual([...reduced(cells, [[0], [1]], 4, 2, 2)], [-5, 2, 3, -9]);
+  assert.deepEqual([...reduced(cells, [[0], [1]], 4, 1, 2)], [3, -9]);
+  assert.deepEqual([...reduced(cells, [[0], [1]], 4, 2, 4)], [...cells]);
   assert.equal(medianRank(Float64Array.from([5, 1, 9, 3]), 4, 1, 0), 3);
   assert.equal(medianRank(Float64Array.from([NaN, NaN]), 2, 1, 0), -1);
 });

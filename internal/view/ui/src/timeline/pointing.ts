@@ -3,6 +3,7 @@
 import { duration, percent } from "../../../../explain/report/page/format";
 import { hideTip, showTip } from "../../../../explain/report/page/plot";
 import { ghostTip } from "./ghosts";
+import { places } from "./groups";
 import type { Moves } from "./moves";
 import type { Hit } from "./painter";
 import { ribbonTip, Ruler } from "./ruler";
@@ -15,10 +16,11 @@ export class Pointing {
 
   listen(): void {
     const { at, moves } = this, overlay = at.overlay.canvas, ruler = at.ruler.canvas, minimap = at.minimap.canvas;
-    at.search.addEventListener("input", () => at.store.set({ q: at.search.value }));
+    at.search.addEventListener("input", () => at.store.set({ q: places(at.search.value, at.head) !== null ? null : at.search.value }));
     at.search.addEventListener("keydown", (e) => {
       if (e.key !== "Enter") return;
       e.preventDefault();
+      if (at.ranks.go(at.search.value)) return void (at.search.value = "");
       void moves.nextFound(e.shiftKey);
     });
     at.body.addEventListener("scroll", () => {
@@ -70,6 +72,10 @@ export class Pointing {
   private async click(x: number, y: number): Promise<void> {
     const { at } = this, hit = at.painter.hit(x, y);
     if (hit === null) return at.clear();
+    if (!("span" in hit) && hit.rank < 0) { // the sums of a group
+      const sums = at.plan.sums.find((s) => s.lanes.includes(hit.lane));
+      return void (sums && this.moves.turn("g" + sums.group));
+    }
     const select = (rank: number, sel: number) => at.store.set({ rank, sel, r0: null, r1: null }, "push");
     if ("span" in hit) return select(hit.lane.rank, hit.span);
     const l = await this.moves.hit(hit, at.time(x - 1), at.time(x + 2));
@@ -99,6 +105,7 @@ export class Pointing {
     if ("span" in hit) return this.tip(hit, x, y);
     const { class: of, covered } = at.painter.classAt(hit, x);
     if (of === 0) hideTip();
+    else if (hit.rank < 0) showTip(at.overlay.canvas, x, y, { title: at.head.classes[of], rows: [["busy here, mean of the ranks", percent(Math.round(covered * 100) / 100)], ["", "a click opens or folds the group"]] });
     else showTip(at.overlay.canvas, x, y, { title: at.head.classes[of], rows: [["busy here", percent(Math.round(covered * 100) / 100)], ["", "a click selects the longest span"]] });
   }
 

@@ -22,7 +22,7 @@ export interface StepLane {
 export function lanesOf(head: Head, only: readonly number[]): { lanes: StepLane[]; left: number } {
   if (head.steps.length === 0) return { lanes: [], left: 0 };
   if (head.replicas.length === 0) return { lanes: [{ name: "", steps: head.steps }], left: 0 };
-  const shown = head.replicas.filter((r) => only.length === 0 || r.ranks.some((k) => only.includes(k)));
+  const asked = new Set(only), shown = head.replicas.filter((r) => only.length === 0 || r.ranks.some((k) => asked.has(k)));
   return { lanes: shown.slice(0, mostLanes), left: Math.max(shown.length - mostLanes, 0) };
 }
 

@@ -5,7 +5,7 @@ import { busy, bytes, Failed, json } from "../api";
 import type { Changes } from "../state";
 import type { State } from "./address";
 import { lanesOf } from "./columns";
-import { layout } from "./layout";
+import { layout, shownText } from "./layout";
 import { Names, Tiles } from "./tiles";
 import { Told } from "./told";
 import type { Alignment, Collectives, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
@@ -79,7 +79,7 @@ export class Source {
 
   /** The rows that are shown unless some were unfolded or left out. */
   private pinned(): string {
-    return layout(this.head, new Set(), []).groups.flatMap((g) => g.rows.map((p) => p.row)).join(",");
+    return shownText(this.head, layout(this.head, new Set(), []));
   }
 
   private sums(): string {

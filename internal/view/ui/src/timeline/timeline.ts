@@ -9,9 +9,10 @@ import type { Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
 import { bandsOf, inSight } from "./ghosts";
-import { drawGutter, drawMoved, gutterOf } from "./gutter";
+import { arrange } from "./groups";
+import { drawMoved, Gutter, gutterOf } from "./gutter";
 import { Heat } from "./heat";
-import { between, layout, type Layout } from "./layout";
+import { between, layout, type Layout, type Open, shownRows, shownText } from "./layout";
 import { Load } from "./load";
 import { Minimap, MINIMAP } from "./minimap";
 import { Moves } from "./moves";
@@ -21,6 +22,7 @@ import { Painter, type Scene } from "./painter";
 import { palette, type Palette } from "./palette";
 import { Panel, swatch } from "./panel";
 import { Pointing } from "./pointing";
+import { Ranks } from "./ranks";
 import { type Above, laneHeight, lanesOf, Ruler, stepsIn, type StepLane } from "./ruler";
 import type { Range } from "./scale";
 import { Source } from "./source";
@@ -42,7 +44,7 @@ export class Timeline implements View {
   readonly all: Range;
   readonly source: Source;
   state: State;
-  plan: Layout = { groups: [], lanes: [], height: 0 };
+  plan: Layout = { groups: [], sums: [], lanes: [], height: 0 };
   alignment: Alignment | null = null;
   found: Found | null = null;
   selected: Selected | null = null;
@@ -69,10 +71,11 @@ export class Timeline implements View {
   /** The load that ran meanwhile; null: none is known. */
   readonly load: Load | null;
   readonly moves = new Moves(this);
+  readonly ranks = new Ranks(this);
   readonly body = h("div", { class: "tl-body", tabindex: "0", role: "region", "aria-label": "Rows of all ranks" });
   readonly search = h("input", { type: "search", placeholder: "Search names  /", "aria-label": "Search names of spans" });
   private readonly panel: Panel;
-  private readonly gutter = h("div", { class: "tl-gutter" });
+  private readonly gutter: Gutter;
   private readonly strips = h("canvas", { class: "tl-strips" });
   private readonly spacer = h("div", { class: "tl-spacer" });
   private readonly length = h("span", { class: "length", title: "Visible time" });
@@ -91,6 +94,7 @@ export class Timeline implements View {
       load: (measure) => this.source.heat(measure),
       choose: (measure) => this.store.set({ heat: measure }),
       pick: (rank, step) => this.moves.compare(rank, step),
+      open: (group) => this.moves.turn("g" + group),
       brush: (first, last) => this.moves.steps(first, last, "push"),
     }, () => this.draw("heat"));
     this.ghosts = new Ghosts(this.store.params.c, context.session.exported?.whatif ?? null, () => {
@@ -103,7 +107,8 @@ export class Timeline implements View {
       if (this.state.range !== null && this.state.sel < 0) this.sum();
     });
     this.panel = new Panel(head, { go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear() });
-    this.spacer.append(this.gutter, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
+    this.gutter = new Gutter(head, (what) => this.moves.turn(what), (rank) => this.ranks.pin(rank));
+    this.spacer.append(this.gutter.el, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
     this.body.append(this.spacer);
     this.el.append(this.tools, this.heat.el,
       h("div", { class: "tl-above tl-mini" }, h("div", { class: "legend" }, "all recorded"), this.minimap.canvas),
@@ -111,6 +116,7 @@ export class Timeline implements View {
       this.load?.el ?? "", this.body, this.panel.el, this.classes);
     new Pointing(this, this.moves).listen();
     this.moves.bind();
+    this.ranks.bind();
     this.watch = new ResizeObserver(() => this.draw("lanes", "heat", "gutter"));
     this.watch.observe(this.body);
     this.apply(this.store.params, null);
@@ -159,20 +165,26 @@ export class Timeline implements View {
   private apply(now: Params, before: Params | null): void {
     const s = (this.state = read(now, this.head));
     const changed = (...names: string[]) => before === null || names.some((n) => now[n] !== before[n]);
-    if (changed("only", "open")) {
-      this.plan = layout(this.head, s.open, s.only);
+    if (changed("only", "open", "pin", "rows", "group", "order")) {
+      this.plan = this.lay(s.open, s.only);
+      this.heat.list(arrange(this.head, s.open, [], { ...s.how, pins: [] }));
       this.stretchTo(this.plan.height);
       this.colours();
     }
-    if (changed("y", "only", "open") && Math.abs(this.body.scrollTop - s.y) > 1) this.body.scrollTop = s.y;
+    if (changed("y", "only", "open", "pin", "rows", "group", "order") && Math.abs(this.body.scrollTop - s.y) > 1) this.body.scrollTop = s.y;
     if (changed("align", "step", "at") && (before === null || s.by !== this.alignment?.by || s.by !== "wall")) this.align();
     if (changed("heat")) void this.heat.show(s.heat).then(() => this.draw("heat"));
     if (changed("set")) this.ghosts.show(now.set);
     if (changed("q")) this.seek();
     if (changed("rank", "sel") && (before === null || this.selected?.rank !== s.rank || this.selected?.span !== s.sel)) this.select();
-    if (changed("r0", "r1", "only", "open", "align", "step", "at", "sort") && s.sel < 0) this.sum();
+    if (changed("r0", "r1", "only", "open", "rows", "group", "align", "step", "at", "sort") && s.sel < 0) this.sum();
     this.draw("lanes", "overlay", "gutter", "heat");
     toolbar(this.tools, this, this.length);
+  }
+
+  /** The rows as they would be with something else open, or other ranks. */
+  lay(open: Open, only: readonly number[]): Layout {
+    return layout(this.head, open, only, this.state.how);
   }
 
   /** Makes room for rows. */
@@ -252,7 +264,7 @@ export class Timeline implements View {
 
   /** The rows that are shown, as the server reads them. */
   rows(): string {
-    return this.plan.groups.flatMap((g) => g.rows.map((p) => p.row)).join(",");
+    return shownText(this.head, this.plan);
   }
 
   /** Lets a range go that was being dragged: the address has the one that counts. */
@@ -307,7 +319,7 @@ export class Timeline implements View {
 
   /** What the colours of the rows that are shown mean. */
   private colours(): void {
-    const used = new Set(this.plan.groups.flatMap((g) => g.rows.flatMap((p) => this.head.rows[p.row].classes)));
+    const used = new Set(shownRows(this.head, this.plan).flatMap((row) => this.head.rows[row].classes));
     fill(this.classes, ...[...used].sort((a, b) => a - b).map((of) => h("span", { class: "key" }, swatch(of), this.head.classes[of])),
       this.head.stretch && h("span", { class: "key" }, h("i", { class: "tl-swatch tl-waits" }), "waits for other ranks"));
   }
@@ -350,11 +362,11 @@ export class Timeline implements View {
     if (!this.el.isConnected || this.body.clientHeight === 0) return;
     if (dirty.has("lanes")) this.lanes();
     else if (dirty.has("overlay")) this.marks();
-    if (dirty.has("gutter")) {
-      drawGutter(this.gutter, this.head, this.plan, this.state.rank, this.alignment, (what) => this.moves.turn(what));
-      this.gutter.style.height = Math.max(this.plan.height, this.body.clientHeight) + "px";
-      this.legends();
+    const { scrollTop, clientHeight } = this.body;
+    if (dirty.has("gutter") || this.gutter.lacks(scrollTop, clientHeight, this.plan.height)) {
+      this.gutter.draw({ head: this.head, plan: this.plan, how: this.state.how, open: this.state.open, here: this.state.rank, moved: this.alignment }, scrollTop, clientHeight);
     }
+    if (dirty.has("gutter")) this.legends();
     if (dirty.has("heat")) this.heat.paint(this.palette);
     stats.script.push(performance.now() - started);
     if (stats.script.length > 4000) stats.script.splice(0, 2000);

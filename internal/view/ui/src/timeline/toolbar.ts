@@ -1,6 +1,7 @@
 // The line of tools above the timeline.
 
 import { fill, h } from "../dom";
+import { ranksText } from "./groups";
 import type { Timeline } from "./timeline";
 
 export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): void {
@@ -10,8 +11,9 @@ export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): voi
     h("span", { role: "group", "aria-label": "Align ranks by (key: A)" }, ...moves.choices().map((a) =>
       h("button", { class: "choice", title: a.help, "aria-pressed": String(a.by === state.by), data: { align: a.by }, on: { click: () => moves.choose(a.by) } }, a.title))),
     state.by !== "wall" && h("span", { class: "tl-soft" }, where),
-    state.only.length > 0 && h("span", { class: "tl-only" }, "only " + state.only.map((r) => head.ranks[r]).join(" and "),
+    state.only.length > 0 && h("span", { class: "tl-only" }, "only " + ranksText(head, state.only),
       h("button", { class: "quiet", title: "All ranks (key: r)", "aria-label": "All ranks", on: { click: () => store.set({ only: null }) } }, "✕")),
+    ...at.ranks.tools(),
     state.by === "wall" && head.steps.length > 1 && ghosts.picker(head.ranks, state.rank, at.context.capture?.fixes ?? [], (set) => store.set({ set }, "push")),
     state.by === "wall" && ghosts.outcome() !== "" && h("span", { class: "tl-soft tl-outcome", title: ghosts.outcome() }, ghosts.outcome()),
     h("span", { class: "space" }),

@@ -47,6 +47,11 @@ export interface Head {
   steps: Step[];
   /** Ranks that step together, where others step by themselves; none: all step together. */
   replicas: Replica[];
+  groupings: Grouping[];
+  /** How much later than the median rank each rank arrives at collectives, a step. */
+  late_ns: number[];
+  /** Findings about late ranks. */
+  blamed: { title: string; ranks: number[] }[];
   measures: Measure[];
   /** The one to begin with. */
   measure: string;
@@ -58,6 +63,14 @@ export interface Head {
   /** Of an exported page: alignments by collectives are there, and sums of so many steps, from the first on. */
   collectives: boolean;
   summed: number;
+}
+
+/** A way to group ranks: of is the group of each, lanes the sums of compute and communication rows, -1 for none. */
+export interface Grouping {
+  id: string;
+  groups: string[];
+  of: number[];
+  lanes: [number, number][];
 }
 
 export interface Replica {
