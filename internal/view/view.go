@@ -97,6 +97,7 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 		"session":         s.session,
 		"runs":            s.list,
 		"timeline/{what}": s.of(timelines),
+		"timeline/args":   s.of(argsOf),
 		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil }),
 		"kernels":         s.of(s.table),
 		"flame":           s.of(s.flame),

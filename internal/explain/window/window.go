@@ -70,6 +70,15 @@ func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
 	return explain.Prepare(c.Traces, rules)
 }
 
+// Args reads all args of a span of a trace from the trace's file, as names and values.
+func Args(ctx context.Context, t *trace.Trace, span int32) (args [][2]string, err error) {
+	found, err := read.Args(ctx, t, span)
+	for _, a := range found {
+		args = append(args, [2]string{a.Name, a.Value})
+	}
+	return args, err
+}
+
 // Open reads the window. It reports missing or broken parts, and marks the result as incomplete. label is the label of
 // the progress display.
 func (in *Input) Open(ctx context.Context, say *progress.Console, label string) (*Capture, error) {

@@ -60,6 +60,11 @@ export class Source {
     return s.group === undefined ? s : { ...s, counterparts: relative(s, await json<Member[]>("timeline/group", { c: this.c, id: s.group })) };
   }
 
+  /** All args of a span, from its file. An exported page has only those that it came with. */
+  args(l: Link, signal: AbortSignal): Promise<{ name: string; value: string }[]> {
+    return this.exported ? Promise.reject(lacks()) : json("timeline/args", { c: this.c, rank: l.rank, span: l.span }, signal);
+  }
+
   range(s: State, rows: string): Promise<Table> {
     if (this.exported) {
       const n = this.head.steps.findIndex((step) => step.start_ns === s.range?.t0 && step.end_ns === s.range.t1);

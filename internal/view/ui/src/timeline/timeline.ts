@@ -8,6 +8,7 @@ import { fill, h } from "../dom";
 import type { Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
+import { lastArrival } from "./flows";
 import { bandsOf, inSight } from "./ghosts";
 import { drawGutter, drawMoved } from "./gutter";
 import { Heat } from "./heat";
@@ -214,6 +215,7 @@ export class Timeline implements View {
       if (this.state.rank !== rank || this.state.sel !== sel) return;
       this.selected = s;
       this.panel.span(s);
+      this.panel.args(s, this.source);
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
   }
@@ -384,7 +386,7 @@ export class Timeline implements View {
     this.overlay.paint({
       ...scene, lanes: new Map(scene.lanes.map((l) => [l.lane, l])), place: (l) => this.shown(l), selected: s,
       counterparts: s === null ? [] : s.counterparts.filter((c) => c.span >= 0),
-      flows: s === null ? [] : s.launch !== null ? [[s.launch, s]] : s.launched.slice(0, 30).map((l) => [s, l]),
+      flows: s === null ? [] : s.flows, awaited: s === null ? null : s.last === s.rank ? s : lastArrival(s),
       range: this.state.range, collective: this.crossing?.links ?? null, last: this.crossing?.of.last_ns ?? 0,
     }, this.pointer);
   }

@@ -96,6 +96,9 @@ export interface Selected extends Link {
   launched: Link[];
   launches: number;
   around: Link[];
+  /** The op that made the launch, and the arrows from ops to launches and on to work on the GPU. */
+  op: Link | null;
+  flows: [Link, Link][];
   counterparts: Counterpart[];
   /** In an exported page: the answer with its counterparts. */
   group?: number;
