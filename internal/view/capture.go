@@ -74,7 +74,13 @@ func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool
 	c := &Capture{ID: id, Report: report.Plain(rep), Aligned: w.Aligned(), worth: w.Worth()}
 	c.Traces = inOrder(c.Aligned, read.Traces)
 	c.Kernels = kernels.New(c.Aligned, c.Traces)
-	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) { return timeline.New(c.Traces, c.Aligned, c.Report) })
+	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) {
+		t, err := timeline.New(c.Traces, c.Aligned, c.Report)
+		if err == nil {
+			t.Sampled(timeline.Samples{GPUs: read.GPUs, Contexts: read.Light.Contexts, Loads: read.Loads})
+		}
+		return t, err
+	})
 	go c.Timeline() // takes seconds for a large capture, but is usually done before the page requests it
 	return c, nil
 }

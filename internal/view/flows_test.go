@@ -98,4 +98,3 @@ func TestTimelineBack(t *testing.T) {
 	tab.Eval(`history.forward()`, false)
 	tab.Wait(fmt.Sprintf(`document.querySelector(".tl-tools .length").innerText === %q`, once))
 }
-

@@ -29,6 +29,8 @@ type Head struct {
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
 	// tiles.
 	Levels []int `json:"levels"`
+	// Counters is the number of counters.
+	Counters int `json:"counters"`
 	// The fields below describe an exported page: whether the page has alignments by collectives, and the number of
 	// steps, counted from the first step, that have sums.
 	Collectives bool `json:"collectives"`
@@ -39,7 +41,7 @@ type Head struct {
 func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
-		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Levels: []int{},
+		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Levels: []int{}, Counters: len(t.counters),
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
@@ -123,6 +125,17 @@ var answers = []struct {
 	{"ribbons", func(t *Timeline, q *question) (any, error) {
 		from, to := q.times()
 		return t.Ribbons(from, to, int(q.number("most", 1, mostRibbons))), nil
+	}},
+	{"counters", func(t *Timeline, q *question) (any, error) {
+		if q.v.Get("n") == "" {
+			return t.wholeCounters(), nil
+		}
+		from, to := q.times()
+		n, rank := q.number("n", 1, mostColumns), q.number("rank", -1, int64(len(t.ranks))-1)
+		if q.err != nil {
+			return nil, q.err
+		}
+		return t.Counters(from, to, int(n), int(rank)), nil
 	}},
 	{"parts", func(t *Timeline, q *question) (any, error) {
 		return t.Parts(int(q.number("domain", 0, 1<<31)), int(q.number("index", 0, 1<<31))), nil

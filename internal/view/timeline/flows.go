@@ -6,73 +6,47 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// mostFlows is the maximum number of arrows of a span.
-const mostFlows = 60
+// mostInside is the maximum number of launches that are listed for an op. A step has thousands.
+const mostInside = 12
 
-// flows adds to out the CPU op of a launch, and the arrows of the span. launch is the launch of GPU work, or else the
-// span itself. For a CPU op or an annotation, flows also lists the GPU work that was launched inside it.
-func (t *Timeline) flows(out *Selected, launch int32) {
+// flow adds to out the CPU op of a launch or, for another span of a thread, the launches inside it. launch is the launch
+// of GPU work, or else the span itself.
+func (t *Timeline) flow(out *Selected, launch int32) {
 	r := t.ranks[out.Rank]
 	s := &r.t.Spans[launch]
-	own := out.Link
-	if s.Cat.Launch() {
-		for i := range out.Around {
-			if in := &out.Around[i]; r.t.Spans[in.Span].Cat == trace.CPUOp {
-				out.Op = in
-				break
-			}
-		}
-	}
-	arrow := func(from, to Link) {
-		if len(out.Flows) < mostFlows {
-			out.Flows = append(out.Flows, [2]Link{from, to})
-		}
-	}
 	switch {
-	case out.Launch != nil:
-		if out.Op != nil {
-			arrow(*out.Op, *out.Launch)
-		}
-		arrow(*out.Launch, own)
-	case out.Launches > 0:
-		if out.Op != nil {
-			arrow(*out.Op, own)
-		}
-		for _, l := range out.Launched {
-			arrow(own, l)
+	case s.Cat.Launch():
+		at := slices.IndexFunc(out.Around, func(l Link) bool { return r.t.Spans[l.Span].Cat == trace.CPUOp })
+		if at >= 0 {
+			op := out.Around[at]
+			out.Op = &op
 		}
 	case s.Cat == trace.CPUOp || s.Cat == trace.UserAnnotation || s.Cat == trace.PythonFunction:
-		t.launchedIn(out, s, arrow)
+		t.launchedIn(out, s)
 	}
 }
 
-// launchedIn adds to out the GPU work that was launched inside a span of a thread, and its arrows.
-func (t *Timeline) launchedIn(out *Selected, s *trace.Span, arrow func(from, to Link)) {
+// launchedIn adds to out the GPU work that was launched inside a span of a thread.
+func (t *Timeline) launchedIn(out *Selected, s *trace.Span) {
 	r := t.ranks[out.Rank]
-	for i := t.firstCall(r, s); i < len(r.callOf) && r.t.Spans[r.callOf[i].span].Track == s.Track; i++ {
-		call := r.callOf[i].at
-		c := &r.Calls[call]
+	for i := firstCall(r, s); i < len(r.callOf) && r.t.Spans[r.callOf[i].span].Track == s.Track; i++ {
+		c := &r.Calls[r.callOf[i].at]
 		if c.Start >= s.End() {
 			break
 		}
 		if c.Op < 0 {
 			continue
 		}
-		launch := t.link(out.Rank, c.Span)
-		arrow(out.Link, launch)
 		out.Launches += int(c.Ops)
-		for op := int(c.Op); op < len(r.Ops) && op < int(c.Op)+int(c.Ops) && len(out.Launched) < MostLaunched; op++ {
-			if r.Ops[op].Call == call {
-				l := t.link(out.Rank, r.Ops[op].Span)
-				out.Launched = append(out.Launched, l)
-				arrow(launch, l)
-			}
+		if len(out.Calls) < mostInside {
+			out.Calls = append(out.Calls, t.link(out.Rank, c.Span))
+			out.Launched = append(out.Launched, t.link(out.Rank, r.Ops[c.Op].Span))
 		}
 	}
 }
 
 // firstCall returns the index in callOf of the first launch on the thread of s that begins at or after the start of s.
-func (t *Timeline) firstCall(r *rank, s *trace.Span) int {
+func firstCall(r *rank, s *trace.Span) int {
 	i, _ := slices.BinarySearchFunc(r.callOf, s, func(c spanAt, s *trace.Span) int {
 		of := &r.t.Spans[c.span]
 		if of.Track != s.Track {

@@ -44,10 +44,11 @@ type Selected struct {
 	Launched []Link `json:"launched"`
 	Launches int    `json:"launches"`
 	Around   []Link `json:"around"` // enclosing spans of the span or its launch, innermost first, then Python frames
-	// Op is the CPU op that made the launch, for a launch and for the GPU work that it started. Flows are the arrows that
-	// lead to the span and from it: from ops to launches, and from launches to GPU work.
-	Op    *Link     `json:"op"`
-	Flows [][2]Link `json:"flows"`
+	// Op is the CPU op that made the launch, for a launch and for the GPU work that it started.
+	Op *Link `json:"op"`
+	// For a span of a thread that is not a launch, Calls lists the first mostInside launches inside it, Launched the
+	// first op that each of them started, and Launches is the number of ops that all launches inside it started.
+	Calls []Link `json:"calls"`
 
 	Counterparts []Counterpart `json:"counterparts"` // one per other rank; empty if counterparts make no sense
 	// Group is the id of the answer with the counterparts, in an exported page; nil: Counterparts has them.
@@ -178,7 +179,7 @@ func (t *Timeline) describe(rank int, span int32) (*Selected, work, error) {
 	s := &r.t.Spans[span]
 	out := &Selected{
 		Link: t.link(rank, span), Name: columns.Clean(r.t.Strings.Get(s.Name)), Category: s.Cat.String(), Class: r.class(span),
-		Step: -1, Last: -1, Args: t.args(r, s), Launched: []Link{}, Counterparts: []Counterpart{}, Flows: [][2]Link{},
+		Step: -1, Last: -1, Args: t.args(r, s), Launched: []Link{}, Counterparts: []Counterpart{}, Calls: []Link{},
 	}
 	step, around := int32(-1), span
 	op, call := r.op(span), r.call(span)
@@ -211,7 +212,7 @@ func (t *Timeline) describe(rank int, span int32) (*Selected, work, error) {
 		out.Step, out.StepName = int(step)+r.First, columns.Clean(r.Steps[step].Name)
 	}
 	out.Around = t.around(rank, around)
-	t.flows(out, around)
+	t.flow(out, around)
 	return out, w, nil
 }
 

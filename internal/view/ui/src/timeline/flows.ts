@@ -15,7 +15,20 @@ export function before(s: Selected): Link | null {
 
 /** What follows from a span: the launch inside an op, what the launch started, the rank that a collective waits for. */
 export function after(s: Selected): Link | null {
-  return s.flows.find(([from]) => from.span === s.span && from.rank === s.rank)?.[1] ?? lastArrival(s);
+  return s.calls[0] ?? s.launched[0] ?? lastArrival(s);
+}
+
+/** The arrows that are drawn for a span. */
+export function arrows(s: Selected): (readonly [Link, Link])[] {
+  const out: (readonly [Link, Link])[] = [], launch = s.launch ?? s;
+  if (s.op !== null) out.push([s.op, launch]);
+  if (s.launch !== null) out.push([s.launch, s]);
+  s.launched.slice(0, 30).forEach((l, i) => {
+    const call = s.calls[i];
+    if (call !== undefined) out.push([s, call]);
+    out.push([call ?? s, l]);
+  });
+  return out;
 }
 
 /** The way from the op to the last rank, as links; what is selected stands out. */

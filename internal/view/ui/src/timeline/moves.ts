@@ -6,7 +6,7 @@ import { after, before } from "./flows";
 import { medianRank } from "./heat";
 import { between, type Lane, layout, turned } from "./layout";
 import { stepAtTime } from "./ruler";
-import { framed, panned, type Range, whole, zoomed } from "./scale";
+import { bounded, framed, panned, type Range, whole, zoomed } from "./scale";
 import type { Timeline } from "./timeline";
 import type { Link, Selected, Step } from "./wire";
 
@@ -181,6 +181,12 @@ export class Moves {
     if (to !== undefined) this.go(to, "replace");
   }
 
+  /** Shows a moment, with a twentieth of the capture around it. */
+  moment(at: number, rank: number): void {
+    const { all } = this.at, half = (all.t1 - all.t0) / 40;
+    this.look(bounded({ t0: at - half, t1: at + half }, all), "push", rank >= 0 ? { rank, sel: null } : {});
+  }
+
   /** Along the arrows of what is selected. */
   private along(to: (s: Selected) => Link | null): void {
     const l = this.at.selected === null ? null : to(this.at.selected);
@@ -222,6 +228,7 @@ export class Moves {
     bind(">", "and forward: to the GPU, and to the rank that came last", () => this.along(after));
     bind("A", "next way to align ranks", () => this.cycle());
     bind("h", "show or hide the map of ranks and steps", () => store.set({ heat: at.state.heat === "off" ? head.measure : "off" }));
+    bind("k", "show or hide the counters", () => store.set({ counters: at.state.counters ? "off" : null }));
     bind("H", "next measure of the map", () => {
       const now = head.measures.findIndex((m) => m.id === at.state.heat);
       store.set({ heat: head.measures[(now + 1) % head.measures.length].id });

@@ -4,7 +4,9 @@
 import { bytes, Failed, json } from "../api";
 import type { Changes } from "../state";
 import type { State } from "./address";
+import type { Answer as Counters } from "./counters";
 import { layout } from "./layout";
+import type { Range } from "./scale";
 import { Names, Tiles } from "./tiles";
 import type { Alignment, Collectives, Counterpart, Found, Head, Link, Member, Ribbon, Ribbons, Selected, Table } from "./wire";
 
@@ -97,6 +99,13 @@ export class Source {
   async ribbons(from: number, to: number): Promise<Ribbon[]> {
     if (!this.exported) return (await json<Ribbons>("timeline/ribbons", { c: this.c, from, to, most: 300 })).ribbons;
     return (await json<Ribbons>("timeline/ribbons", { c: this.c })).ribbons.filter((r) => r.first_ns < to && r.end_ns > from);
+  }
+
+  /** The counters of a time, with those of a rank if not of all. */
+  counters(view: Range, columns: number, rank: number): Promise<Counters> {
+    if (this.exported) return json("timeline/counters", { c: this.c });
+    const from = Math.floor(view.t0);
+    return json("timeline/counters", { c: this.c, from, to: Math.max(Math.ceil(view.t1), from + 1), n: columns, rank });
   }
 
   parts(r: Ribbon): Promise<Link[]> {

@@ -8,9 +8,10 @@ import { fill, h } from "../dom";
 import type { Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
-import { lastArrival } from "./flows";
+import { arrows, lastArrival } from "./flows";
 import { bandsOf, inSight } from "./ghosts";
 import { drawGutter, drawMoved } from "./gutter";
+import { CounterRows } from "./counters";
 import { Heat } from "./heat";
 import { between, layout, type Layout } from "./layout";
 import { Load } from "./load";
@@ -67,6 +68,7 @@ export class Timeline implements View {
   readonly ghosts: Ghosts;
   /** The load that ran meanwhile; null: none is known. */
   readonly load: Load | null;
+  readonly counters: CounterRows;
   readonly moves = new Moves(this);
   readonly body = h("div", { class: "tl-body", tabindex: "0", role: "region", "aria-label": "Rows of all ranks" });
   readonly search = h("input", { type: "search", placeholder: "Search names  /", "aria-label": "Search names of spans" });
@@ -101,13 +103,17 @@ export class Timeline implements View {
       this.draw("lanes");
       if (this.state.range !== null && this.state.sel < 0) this.sum();
     });
+    this.counters = new CounterRows(head.counters, {
+      load: (view, columns, rank) => this.source.counters(view, columns, rank),
+      peak: (at, rank) => this.moves.moment(at, rank),
+    });
     this.panel = new Panel(head, { go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear() });
     this.spacer.append(this.gutter, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
     this.body.append(this.spacer);
     this.el.append(this.tools, this.heat.el,
       h("div", { class: "tl-above tl-mini" }, h("div", { class: "legend" }, "whole capture"), this.minimap.canvas),
       h("div", { class: "tl-above tl-rule" }, this.legend, this.ruler.canvas),
-      this.load?.el ?? "", this.body, this.panel.el, this.classes);
+      this.load?.el ?? "", this.counters.el, this.body, this.panel.el, this.classes);
     new Pointing(this, this.moves).listen();
     this.moves.bind();
     this.watch = new ResizeObserver(() => this.draw("lanes", "heat", "gutter"));
@@ -368,6 +374,7 @@ export class Timeline implements View {
     const text = lengthOf(scene.view);
     if (this.length.textContent !== text) this.length.textContent = text;
     this.load?.paint(this.state.by === "wall" ? scene.view : null, scene.width, this.palette, this.store.params);
+    this.counters.paint(this.state.counters && this.state.by === "wall" ? scene.view : null, scene.width, this.palette, this.state.rank);
     this.offsets(scene);
     this.rest(scene);
     if (a.wall && a.lanes.length > 0) this.heat.view(...this.stepsShown());
@@ -386,7 +393,7 @@ export class Timeline implements View {
     this.overlay.paint({
       ...scene, lanes: new Map(scene.lanes.map((l) => [l.lane, l])), place: (l) => this.shown(l), selected: s,
       counterparts: s === null ? [] : s.counterparts.filter((c) => c.span >= 0),
-      flows: s === null ? [] : s.flows, awaited: s === null ? null : s.last === s.rank ? s : lastArrival(s),
+      flows: s === null ? [] : arrows(s), awaited: s === null ? null : s.last === s.rank ? s : lastArrival(s),
       range: this.state.range, collective: this.crossing?.links ?? null, last: this.crossing?.of.last_ns ?? 0,
     }, this.pointer);
   }
@@ -404,13 +411,14 @@ export class Timeline implements View {
   /** Loads what is shown once the view has come to rest. */
   private rest(scene: Scene): void {
     const { t0, t1 } = scene.view, ranks = this.plan.groups.filter((g) => g.y + g.height > scene.top && g.y < scene.top + scene.height).map((g) => g.rank);
-    const what = JSON.stringify([t0, t1, this.state.by, scene.stretched ? ranks : 0]);
-    if (what === this.settled || !this.head.stretch || (this.state.by !== "wall" && !scene.stretched)) return;
+    const counts = this.state.counters && this.state.by === "wall", what = JSON.stringify([t0, t1, this.state.by, scene.stretched ? ranks : 0, counts && [this.state.rank, scene.width]]);
+    if (what === this.settled || (!this.head.stretch && !counts) || (this.state.by !== "wall" && !scene.stretched)) return;
     this.settled = what;
     clearTimeout(this.settle);
     this.wait("rest");
     this.settle = window.setTimeout(() => {
       const from = Math.floor(t0), to = Math.ceil(t1);
+      if (counts) void this.counters.rest(scene.view, scene.width, this.state.rank).then(() => this.draw("lanes"));
       const loaded = scene.stretched
         ? this.source.moved(ranks, from, to, 240).then((of) => void (this.moved = new Map(ranks.map((r, i) => [r, of[i]]))))
         : this.source.ribbons(from, to).then((r) => void (this.ribbons = r));

@@ -49,6 +49,8 @@ export interface Head {
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
+  /** How many counters there are. */
+  counters: number;
   /** Of an exported page: alignments by collectives are there, and sums of so many steps, from the first on. */
   collectives: boolean;
   summed: number;
@@ -96,9 +98,9 @@ export interface Selected extends Link {
   launched: Link[];
   launches: number;
   around: Link[];
-  /** The op that made the launch, and the arrows from ops to launches and on to work on the GPU. */
+  /** The op that made the launch; of an op, the first launches inside it, each with what it launched in launched. */
   op: Link | null;
-  flows: [Link, Link][];
+  calls: Link[];
   counterparts: Counterpart[];
   /** In an exported page: the answer with its counterparts. */
   group?: number;
