@@ -89,7 +89,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"testing":   {4600, 13, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
-	"view":      {6370, 5, 5},
+	"view":      {7000, 5, 5},
 	"watch":     {4140, 2, 2}, // with alerts for Alertmanager
 }
 

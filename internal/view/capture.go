@@ -43,7 +43,7 @@ type Capture struct {
 	Perfetto HandOver
 
 	worth *worth.Window
-	again sync.Mutex // held while steps are replayed
+	again sync.Mutex // held while steps are replayed, and while the database is written
 }
 
 // Beside is one of several servers recorded together.

@@ -115,6 +115,7 @@ func (s *Server) routes() []httpguard.Route {
 	for path, answer := range s.answers() {
 		routes = append(routes, httpguard.At("GET", "/api/"+path, httpguard.Key, s.json(answer)))
 	}
+	routes = append(routes, s.queries()...)
 	if s.Live != nil {
 		routes = append(routes, s.Live.Routes()...)
 	}

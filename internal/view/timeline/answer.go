@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -99,6 +100,17 @@ var answers = []struct {
 	}},
 	{"beside", func(t *Timeline, q *question) (any, error) {
 		return t.Beside(int(q.number("rank", 0, 1<<31)), int32(q.number("span", 0, 1<<31-1)), q.v.Get("back") != "")
+	}},
+	{"locate", func(t *Timeline, q *question) (any, error) {
+		rank, start := int(q.number("rank", 0, int64(len(t.ranks))-1)), q.number("start", math.MinInt64, math.MaxInt64)
+		dur := int64(-1)
+		if q.v.Get("dur") != "" {
+			dur = q.number("dur", 0, math.MaxInt64)
+		}
+		if q.err != nil {
+			return nil, q.err
+		}
+		return t.Locate(rank, start, dur), nil
 	}},
 	{"range", func(t *Timeline, q *question) (any, error) {
 		a := q.alignment(t)

@@ -134,6 +134,24 @@ func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	return &link, nil
 }
 
+// Locate returns the first span of a rank with the given start, in ns since the epoch on the rank's own clock, and
+// duration (-1: any), or nil.
+func (t *Timeline) Locate(rank int, start, dur int64) *Link {
+	spans := t.ranks[rank].t.Spans
+	for track := range trace.TrackID(len(t.ranks[rank].t.Tracks)) {
+		i, _ := slices.BinarySearchFunc(spans, track, func(s trace.Span, track trace.TrackID) int {
+			return cmp.Or(cmp.Compare(s.Track, track), cmp.Compare(s.Start, start))
+		})
+		for ; i < len(spans) && spans[i].Track == track && spans[i].Start == start; i++ {
+			if dur < 0 || spans[i].Dur == dur {
+				l := t.link(rank, int32(i))
+				return &l
+			}
+		}
+	}
+	return nil
+}
+
 // has returns an error if rank and span do not identify a span of the timeline.
 func (t *Timeline) has(rank int, span int32) error {
 	if rank < 0 || rank >= len(t.ranks) || span < 0 || int(span) >= len(t.ranks[rank].t.Spans) {
