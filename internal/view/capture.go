@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/explain/worth"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/view/kernels"
 	"github.com/stepscope/stepscope/internal/view/timeline"
 	"github.com/stepscope/stepscope/trace"
@@ -39,6 +40,8 @@ type Capture struct {
 	Servers []Beside
 	// Load is the benchmark run during which the window was recorded; "": none.
 	Load string
+	// Run is the stored run that has the capture; nil: none.
+	Run *runs.Run
 	// Perfetto opens the capture in Perfetto; nil: this is not possible.
 	Perfetto HandOver
 

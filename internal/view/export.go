@@ -80,6 +80,10 @@ func (x *exporting) lack(format string, args ...any) {
 func (x *exporting) start() error {
 	a, err := x.ask("summary", nil)
 	x.pack.Add(math.MinInt, a)
+	if err == nil {
+		a, err = x.ask("notes", nil)
+		x.pack.Add(math.MinInt, a)
+	}
 	if err == nil && x.c.head().Light {
 		a, err = x.ask("light", nil)
 		x.pack.Add(math.MinInt, a)

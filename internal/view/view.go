@@ -99,6 +99,7 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 		"timeline/{what}": s.of(timelines),
 		"timeline/args":   s.of(argsOf),
 		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil }),
+		"notes":           s.of(notes),
 		"kernels":         s.of(s.table),
 		"flame":           s.of(s.flame),
 		"light":           s.of(lightOf),
@@ -116,6 +117,7 @@ func (s *Server) routes() []httpguard.Route {
 		routes = append(routes, httpguard.At("GET", "/api/"+path, httpguard.Key, s.json(answer)))
 	}
 	routes = append(routes, s.queries()...)
+	routes = append(routes, httpguard.At("POST", "/api/notes/change", httpguard.Key, s.changeNotes))
 	if s.Live != nil {
 		routes = append(routes, s.Live.Routes()...)
 	}

@@ -10,6 +10,7 @@ import { timeline } from "./timeline/timeline";
 import { kernels } from "./kernels/kernels";
 import { light } from "./light/light";
 import { whatif } from "./whatif/whatif";
+import { Notes } from "./notes/notes";
 import { bench } from "./bench/bench";
 import { live } from "./live/live";
 import { query } from "./query/query";
@@ -43,18 +44,21 @@ class Shell {
   private reaching = ""; // the address for which a run is being opened, and nothing else is shown
   private nav = h("nav", { "aria-label": "Views" });
   private perfetto = h("a", { class: "perfetto", target: "_blank", rel: "noopener", title: "Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned" }, "Perfetto");
+  private notes: Notes;
   private picker = h("select", { "aria-label": "Capture", class: "capture" });
 
   constructor(private session: Session) {
+    this.notes = new Notes(this.store, () => this.capture(), session.exported !== null);
     document.body.replaceChildren(
       h("a", { class: "skip", href: "#main", on: { click: (e: Event) => (e.preventDefault(), main.focus()) } }, "Skip to the view"),
       h("header", { class: "top" },
-        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), exportedNote(session), this.perfetto, this.picker,
+        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), exportedNote(session), this.perfetto, this.notes.button, this.picker,
         h("button", { class: "quiet", title: "Light or dark (key: \\)", "aria-label": "Light or dark", on: { click: () => this.turn() } }, "◐"),
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
       trouble, main);
     // A tab has its key whether it has something to show or not, so that keys stay the same.
     [...tabs.filter((t) => t !== light && t !== query), light, query].forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
+    this.keys.bind("b", "Everywhere", "notes and saved places", () => void this.notes.open());
     this.keys.bind("\\", "Everywhere", "light or dark", () => this.turn());
     this.picker.addEventListener("change", () => this.store.go(elsewhere(this.store.params, { tab: this.tab().id, c: this.picker.value })));
     this.store.follow((now, before) => this.change(now, before));
@@ -176,6 +180,7 @@ class Shell {
     const captures = this.session.captures, shown = now.c ?? captures[0]?.id;
     this.perfetto.hidden = !this.session.perfetto || shown === undefined;
     this.perfetto.href = `perfetto/${encodeURIComponent(shown ?? "")}/`;
+    this.notes.button.hidden = this.capture() === undefined || !["capture", "light", "tables"].includes(tab.needs);
     const all = choices(this.session);
     this.picker.hidden = all.length < 2 || (!["capture", "light", "tables"].includes(tab.needs) && tab !== runs); // runs are compared with it
     if (!this.picker.hidden) {
