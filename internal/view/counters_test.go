@@ -15,7 +15,7 @@ import (
 )
 
 // counted returns the capture compute_skew with allocations on two ranks, and samples of a server and of a GPU.
-func counted(t *testing.T) *Capture {
+func counted(t *testing.T, id string) *Capture {
 	t.Helper()
 	in := window.Input{Paths: []string{filepath.Join("..", "..", "testdata", "traces", "compute_skew")}}
 	read, err := in.Open(t.Context(), &progress.Console{W: io.Discard}, "reading")
@@ -44,7 +44,7 @@ func counted(t *testing.T) *Capture {
 		{At: from, DP: -1, Running: 12, High: 250}, {At: (from + to) / 2, DP: -1, Running: 31, High: 500},
 	}}
 	read.GPUs = []trace.GPUState{{At: from - 1, Host: "h1", SM: 1980, Power: -1}, {At: to - 1, Host: "h1", SM: 1200, Power: -1}}
-	c, err := NewCapture("0", read, nil, false, light.Options{})
+	c, err := NewCapture(id, read, nil, false, light.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func atoi(t *testing.T, text string) int64 {
 // TestTimelineCounters: what was recorded has a row each, with its peak; a click on the peak goes to its moment and its
 // rank; k hides the rows. What was not recorded has none.
 func TestTimelineCounters(t *testing.T) {
-	c := counted(t)
+	c := counted(t, "0")
 	url := serve(t, Options{Given: []*Capture{c}})
 	tab := browsertest.Open(t, url+"/#tab=timeline")
 	tab.Size(1280, 900)

@@ -93,7 +93,7 @@ func (x *exporting) start() error {
 
 // session adds the page's initial state. It must be called after all other content has been added.
 func (x *exporting) session() error {
-	x.lack("Benchmark runs, running servers and other captures are not part of a standalone page.")
+	x.lack("Benchmark runs, running servers, other captures and queries are not part of a standalone page.")
 	a, err := x.ask("session", nil)
 	if err != nil {
 		return err
@@ -260,6 +260,7 @@ func (x *exporting) timeline() error {
 	if !e.Met {
 		aligned = "neither aligned by collectives nor stretched"
 	}
+	x.lack("Timeline: of the args of a span, only those that stepscope uses are shown.")
 	x.lack("Timeline: time is summed up only for %s, ranks are %s, and search results are marked but not counted.", summed, aligned)
 	return nil
 }

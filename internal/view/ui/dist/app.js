@@ -178,9 +178,10 @@ i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:A(a,"at",0),only:[...new Set(l)
 null}function is(a){return a.calls[0]??a.launched[0]??xt(a)}function rs(a){let t=[],e=a.launch??a;return a.op!==null&&t.push([a.op,e]),a.launch!==null&&t.push([
 a.launch,a]),a.launched.slice(0,30).forEach((n,s)=>{let i=a.calls[s];i!==void 0&&t.push([a,i]),t.push([i??a,n])}),t}function as(a,t,e){let n=o("b",null,a.label),
 s=[],i=a.launched[0];a.op!==null&&s.push(["op",t(a.op)]),a.launch!==null&&s.push(["launch",t(a.launch)]);let r=a.launch!==null?"GPU":a.op!==null||a.category==="\
-cuda_runtime"||a.category==="cuda_driver"?"launch":"op";s.push([r,n]),i!==void 0&&s.push([a.launches>1?`GPU, first of ${a.launches}`:"GPU",t(i)]);let l=xt(a);return l!==
-null&&s.push(["waits for "+e(l.rank),t(l)]),s.length<2?null:o("p",{class:"tl-way",title:"< goes back along this way, > forward"},...s.flatMap(([h,p],u)=>[u>0&&o(
-"span",{class:"tl-soft","aria-hidden":"true"}," → "),o("span",{class:"tl-soft"},h+" "),p]))}function os(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
+cuda_runtime"||a.category==="cuda_driver"?"launch":"op";s.push([r,n]),a.calls[0]!==void 0&&s.push([a.calls.length>1?"first launch":"launch",t(a.calls[0])]),i!==
+void 0&&s.push([a.launches>1?`GPU, first of ${a.launches}`:"GPU",t(i)]);let l=xt(a);return l!==null&&s.push(["waits for "+e(l.rank),t(l)]),s.length<2?null:o("p",
+{class:"tl-way",title:"< goes back along this way, > forward"},...s.flatMap(([h,p],u)=>[u>0&&o("span",{class:"tl-soft","aria-hidden":"true"}," → "),o("span",{
+class:"tl-soft"},h+" "),p]))}function os(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
 t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function oe(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function ls(a){let t=new Map;
 for(let e of a){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.min(e.from,n.from),end:Math.max(e.end,n.end),would:Math.max(e.would,n.would)})}return[
 ...t.values()].sort((e,n)=>e.end-n.end)}function vi(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-

@@ -39,6 +39,7 @@ export function way(s: Selected, link: (l: Link, text?: Child) => HTMLElement, r
   if (s.launch !== null) parts.push(["launch", link(s.launch)]);
   const of = s.launch !== null ? "GPU" : s.op !== null || s.category === "cuda_runtime" || s.category === "cuda_driver" ? "launch" : "op";
   parts.push([of, here]);
+  if (s.calls[0] !== undefined) parts.push([s.calls.length > 1 ? "first launch" : "launch", link(s.calls[0])]);
   if (launched !== undefined) parts.push([s.launches > 1 ? `GPU, first of ${s.launches}` : "GPU", link(launched)]);
   const last = lastArrival(s);
   if (last !== null) parts.push(["waits for " + rank(last.rank), link(last)]);
