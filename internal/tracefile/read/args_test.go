@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -84,5 +85,27 @@ func TestArgsText(t *testing.T) {
 	}
 	if tr.Spans[0].Cat != trace.CPUOp {
 		t.Error("no CPU op")
+	}
+}
+
+// TestArgsRow: the args of a span of an Nsight Systems export are the columns of its row, without those that are NULL.
+func TestArgsRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "made.sqlite")
+	database(t, path, `CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
+		`INSERT INTO StringIds VALUES (1, 'gemm')`,
+		`CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER,
+			globalPid INTEGER, demangledName INTEGER, shortName INTEGER, registersPerThread INTEGER, graphId INTEGER)`,
+		`CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER)`,
+		`INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000)`,
+		`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 200, 0, 7, 5, 281474976710656, 1, 1, 96, NULL), (300, 400, 0, 7, 6, 281474976710656, 1, 1, 32, 9)`)
+	traces, err := ReadFile(t.Context(), set.File{Path: path}, Options{})
+	if err != nil || len(traces[0].Spans) != 2 {
+		t.Fatal(traces, err)
+	}
+	for i, want := range [][]Arg{{{"registersPerThread", "96"}}, {{"registersPerThread", "32"}, {"graphId", "9"}}} {
+		got, err := Args(t.Context(), traces[0], int32(i))
+		if err != nil || len(got) != 8+len(want) || !slices.Equal(got[8:], want) {
+			t.Errorf("span %d: %q, %v; want %q", i, got, err, want)
+		}
 	}
 }
