@@ -1159,7 +1159,7 @@ class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status
 l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(pi).join(", "),cell:r=>r.
 numbers.slice(0,3).map(pi).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>te(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
 {id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Ze={id:"\
-runs",title:"Runs",needs:"runs",open:a=>new Dn(a)};var jn=[se,Rs,qs,He,Bs,Qe,Js,ai,Ze],ht=document.documentElement,ui=matchMedia("(prefers-color-scheme: dark)");function Xt(a){if(a instanceof DOMException&&a.name===
+runs",title:"Runs",needs:"runs",open:a=>new Dn(a)};var jn=[se,Rs,qs,He,Bs,Js,ai,Ze,Qe],ht=document.documentElement,ui=matchMedia("(prefers-color-scheme: dark)");function Xt(a){if(a instanceof DOMException&&a.name===
 "AbortError")return;let t=a instanceof Error?a.message:String(a);ht.dataset.error??=t,Yt.hidden=!1,x(Yt,t)}addEventListener("error",a=>Xt(a.error??a.message));addEventListener(
 "unhandledrejection",a=>Xt(a.reason));var Yt=o("p",{class:"trouble",role:"alert",hidden:!0}),tt=o("main",{id:"main",tabindex:"-1"}),Un=class{constructor(t){this.
 session=t;this.notes=new Oe(this.store,()=>this.capture(),t.exported!==null),document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),

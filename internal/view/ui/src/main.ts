@@ -17,7 +17,7 @@ import { query } from "./query/query";
 import { runs } from "./runs/runs";
 import type { Context, Tab, View } from "./view";
 
-const tabs: Tab[] = [summary, timeline, kernels, light, whatif, query, bench, live, runs];
+const tabs: Tab[] = [summary, timeline, kernels, light, whatif, bench, live, runs, query];
 
 const root = document.documentElement, darkness = matchMedia("(prefers-color-scheme: dark)");
 
