@@ -64,7 +64,7 @@ func TestTabs(t *testing.T) {
 	tab := browsertest.Open(t, url, "--window-size=1280,900")
 	ready(t, tab)
 	titles := strings.Split(tab.Eval(`[...document.querySelectorAll("nav a")].map((a) => a.textContent).join()`, false), ",")
-	if len(titles) != 7 {
+	if len(titles) != 8 {
 		t.Fatalf("the tabs are %q", titles)
 	}
 	for i, title := range titles {
