@@ -69,6 +69,9 @@ func TestTabs(t *testing.T) {
 	}
 	for i, title := range titles {
 		key := string(rune('1' + i))
+		if title == "Query" { // after Speed of light, which this capture does not have
+			key = "9"
+		}
 		tab.Eval(`dispatchEvent(new KeyboardEvent("keydown", {key: "`+key+`"}))`, false)
 		ready(t, tab)
 		if got := tab.Eval(`document.querySelector("nav a[aria-current]").textContent`, false); got != title {

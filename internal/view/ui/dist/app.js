@@ -1,19 +1,19 @@
 "use strict";(()=>{function Jt({captures:a}){return[...new Map(a.flatMap(e=>e.beside.length>0?e.beside:[e]).map(e=>[e.id,e])).values()]}var q=class extends Error{constructor(e,n){
-super(e);this.status=n}status},Ze=class a{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
+super(e);this.status=n}status},tn=class a{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
 ...s])=>[n,s])))}blocks;static mostOpen=8;open=new Map;index;block(t){let e=this.open.get(t);if(e===void 0){let n=Uint8Array.from(atob(this.blocks[t]),s=>s.charCodeAt(
 0));e=new Response(new Blob([n]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()}else this.open.delete(t);this.open.set(t,e);for(let n of this.
 open.keys()){if(this.open.size<=a.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(t);if(e===void 0)throw new q("This is\
- not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Ct=(a=>a===null?null:new Ze(JSON.
+ not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Ct=(a=>a===null?null:new tn(JSON.
 parse(a.textContent??"[]")))(document.getElementById("answers"));function qt(a,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.
-isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var tn=0,Gn=()=>{};function Vn(a){Gn=a}async function pt(a){
-tn++;try{return await a}finally{setTimeout(()=>{--tn===0&&Gn()})}}function $t(){return tn===0}async function en(a,t){let e;try{e=await fetch(a,t)}catch(i){throw t.
+isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var en=0,Vn=()=>{};function Kn(a){Vn=a}async function pt(a){
+en++;try{return await a}finally{setTimeout(()=>{--en===0&&Vn()})}}function $t(){return en===0}async function nn(a,t){let e;try{e=await fetch(a,t)}catch(i){throw t.
 signal?.aborted?i:new q("stepscope does not answer: has it stopped?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new q(s,
-e.status)}function k(a,t={},e){let n=qt(a,t);return pt((async()=>Ct!==null?JSON.parse(new TextDecoder().decode(await Ct.answer(n))):await(await en(n,e?{signal:e}:
-{})).json())())}function nn(a,t={},e){let n=qt(a,t);return pt((async()=>Ct!==null?Ct.answer(n):await(await en(n,e?{signal:e}:{})).arrayBuffer())())}function mt(a,t,e={}){
+e.status)}function k(a,t={},e){let n=qt(a,t);return pt((async()=>Ct!==null?JSON.parse(new TextDecoder().decode(await Ct.answer(n))):await(await nn(n,e?{signal:e}:
+{})).json())())}function sn(a,t={},e){let n=qt(a,t);return pt((async()=>Ct!==null?Ct.answer(n):await(await nn(n,e?{signal:e}:{})).arrayBuffer())())}function mt(a,t,e={}){
 if(Ct!==null)return Promise.reject(new q("an exported page has no server behind it",404));let n={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
-stringify(t)};return pt((async()=>await(await en(qt(a,e),n)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
-n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Kn(n,...e),n}function Kn(a,...t){
-for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function x(a,...t){a.replaceChildren(),Kn(a,...t)}var fi={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Qt=class{bindings=[];dialog=null;constructor(){addEventListener(
+stringify(t)};return pt((async()=>await(await nn(qt(a,e),n)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
+n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Xn(n,...e),n}function Xn(a,...t){
+for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function x(a,...t){a.replaceChildren(),Xn(a,...t)}var fi={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Qt=class{bindings=[];dialog=null;constructor(){addEventListener(
 "keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
 return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof
 HTMLInputElement&&!["checkbox","radio","button","range"].includes(e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Escape"&&e.
@@ -29,15 +29,15 @@ void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function R(a,t){let e=Object.create(n
 t)}var Zt=class{listeners=[];params=ft(location.hash);constructor(){addEventListener("hashchange",()=>this.take(ft(location.hash)))}follow(t){this.listeners.push(
 t)}set(t,e="replace"){this.go(Nt(this.params,t),e)}go(t,e="push"){let n=L(t);n!==L(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
 "",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function _(a){let[t,e]=a.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function Y(a){if(a===0)return"0";let t=Math.floor(Math.log10(
-Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,_(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Xn(a,t){let e=t[t.length-1];if(a===0)return"\
-0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?_(String(a)):Y(a/n))+" "+s;return Y(a)+" "+e[1]}function g(a){return Xn(a,[[
-1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function Yn(a,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(a)>=i)??[1,"ns"],s=Math.min(
-Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":_((a/e).toFixed(s))+" "+n}function te(a){return Xn(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
+Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,_(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Yn(a,t){let e=t[t.length-1];if(a===0)return"\
+0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?_(String(a)):Y(a/n))+" "+s;return Y(a)+" "+e[1]}function g(a){return Yn(a,[[
+1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function Jn(a,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(a)>=i)??[1,"ns"],s=Math.min(
+Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":_((a/e).toFixed(s))+" "+n}function te(a){return Yn(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
 [1,"B"]])}function S(a){return Y(a*100)+" %"}function $(a){return(a>0?"+":"")+g(a)}function nt(a,t){if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(Math.
 log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=a*1.0001;r+=s*n)i.push(r);return i}function gi(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function st(){let a=getComputedStyle(
-document.documentElement),t=gi()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var sn=[];var V=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
-style.height=e+"px",sn.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
-this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),sn.splice(sn.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
+document.documentElement),t=gi()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var rn=[];var V=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+style.height=e+"px",rn.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
+this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),rn.splice(rn.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
 width=t,this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(this.height*e);let n=this.pen();n&&(this.paint(n),this.ground??=document.createElement("\
 canvas"),this.ground.width=this.canvas.width,this.ground.height=this.canvas.height,this.ground.getContext("2d")?.drawImage(this.canvas,0,0),this.mark(n),this.canvas.
@@ -45,12 +45,12 @@ dataset.drawn="1")}again(){let t=this.pen();if(!t||!this.ground||this.width!==th
 0,0,this.canvas.width,this.canvas.height),t.ctx.drawImage(this.ground,0,0),this.mark({...t,ctx:this.sharp(t.ctx)})}sharp(t){let e=window.devicePixelRatio||1;return t.
 setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(this.sharp(t).font="11px system-ui, sans-serif",{ctx:t,area:this.area(),color:st()}):
 null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,i){t.textAlign="right",t.textBaseline="middle";for(let r of nt(s,Math.max(e.h/45,2))){let l=e.y+e.h*(1-r/
-s);t.fillStyle=n("line"),t.fillRect(e.x,Math.round(l),e.w,1),t.fillStyle=n("soft"),t.fillText(i(r),e.x-6,l)}}};function Jn(){let a=document.getElementById("tip");
-if(a)return a;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.body.appendChild(t)}function N(a,t,e,n){let s=Jn(),
+s);t.fillStyle=n("line"),t.fillRect(e.x,Math.round(l),e.w,1),t.fillStyle=n("soft"),t.fillText(i(r),e.x-6,l)}}};function Qn(){let a=document.getElementById("tip");
+if(a)return a;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.body.appendChild(t)}function N(a,t,e,n){let s=Qn(),
 i=document.createElement("dl");for(let[m,c]of n.rows){let f=document.createElement("dt"),b=document.createElement("dd");f.textContent=m,b.textContent=c,i.append(
 f,b)}let r=document.createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let l=a.getBoundingClientRect(),h=s.getBoundingClientRect(),
 p=document.documentElement.clientWidth,u=l.left+t+14;u+h.width>p-8&&(u=Math.max(l.left+t-14-h.width,4));let d=l.top+e+14;d+h.height>window.innerHeight-4&&(d=Math.
-max(l.top+e-14-h.height,4)),s.style.left=u+window.scrollX+"px",s.style.top=d+window.scrollY+"px"}function P(){Jn().hidden=!0}var gt=class{constructor(t,e=4){this.
+max(l.top+e-14-h.height,4)),s.style.left=u+window.scrollX+"px",s.style.top=d+window.scrollY+"px"}function P(){Qn().hidden=!0}var gt=class{constructor(t,e=4){this.
 cols=t;this.least=e;this.hi=Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(t){this.moved||=t,!this.pending&&
 (this.pending=requestAnimationFrame(()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let n of this.plots)e?n.draw():n.again();e&&this.whenMoved()}))}zoom(t,e){
 let n=Math.min(Math.max(e-t,this.least),this.cols),s=(t+e)/2;this.lo=Math.min(Math.max(s-n/2,0),this.cols-n),this.hi=this.lo+n,this.changed(!0)}point(t){this.col=
@@ -91,10 +91,10 @@ rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",
 py"].includes(a)?a:"idle: "+a}function Ht(a,t,e){let n=document.createElement("span"),s=a.filter(r=>r.ns>0),i=s.reduce((r,l)=>r+l.ns,0);n.className="bar wide",n.
 role="img",n.ariaLabel=n.title=s.map(e).join(", "),n.style.width=t*100+"%";for(let r of s){let l=n.appendChild(document.createElement("i"));l.className="s-"+r.name,
 l.style.width=r.ns/i*100+"%"}return n}function H(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function F(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
-n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function an(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
-2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,K(r,.9))}return Math.max(s,K(n,.98))}var rn=9,ne=class extends it{constructor(e,n,s,i,r,l){
-let h=n.ranks.length,p=Math.max(Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(u=>Math.min(u.length,rn)))));this.
-what=i;this.scale=l;this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return an(
+n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function on(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
+2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,K(r,.9))}return Math.max(s,K(n,.98))}var an=9,ne=class extends it{constructor(e,n,s,i,r,l){
+let h=n.ranks.length,p=Math.max(Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(u=>Math.min(u.length,an)))));this.
+what=i;this.scale=l;this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return on(
 this.values,this.rows(),this.grid.cols)}rows(){return this.data.ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),
 0),this.rows()-1)}drawScale(){let e=this.scale;if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--unde\
 r), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((u,d)=>Math.max(u,d),0),i=this.
@@ -105,7 +105,7 @@ Math.floor(l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),b=s.w/(l.hi-l.lo)>=5?1:0,
 this.x(M,s),s.x),T=Math.min(this.x(M+1,s),s.x+s.w);if(r.parts[0].ns[y]<0)n.fillStyle=d;else{let O=this.values[y]/this.limit,[D,C,B]=O<0?F(u,-O):F(p,O);n.fillStyle=
 `rgb(${D},${C},${B})`}n.fillRect(E,s.y+w*m,Math.max(T-E-b,.6),Math.max(m-v,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,color:s},i){
 e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(12/i),l=new Set(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]));this.data.ranks.forEach(
-(h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(d=>d!==p&&Math.abs(d-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let u=h.length>rn?h.slice(0,rn-
+(h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(d=>d!==p&&Math.abs(d-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let u=h.length>an?h.slice(0,an-
 1)+"…":h;e.fillText(u,n.x-6,n.y+(p+.5)*i)})}outline({ctx:e,area:n,color:s},i){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=s(
 "mark"),e.lineWidth=1.5;for(let r of this.data.findings){if(r.kind!=="straggler"||r.first<0||this.what==="work"&&r.cause==="host"||this.what==="host"&&r.cause!==
 "host")continue;let l=this.colOf(r.first),h=this.colOf(r.last);if(l<0)continue;let p=this.x(l,n),u=this.x((h<0?this.grid.cols-1:h)+1,n);for(let d of r.ranks)e.strokeRect(
@@ -114,12 +114,12 @@ ark"),e.globalAlpha=.45,e.strokeRect(this.x(r,n),n.y,Math.max(this.x(r+1,n)-this
 view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.
 parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks the step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",g(l)],["beyond the median rank",
 $(s.work[i])],["host gap beyond the median",$(s.host[i])],["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
-String(s.tokens[e])]]:[]]}}};function Qn(a,t){let{parts:e}=a.grid,n=e[0].ns.length;if(t==="work")return K(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce(
-(r,l)=>r+Math.max(l.ns[i],0),0));return K(s,.5)*.1}var wt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function on(a){return{tab:"tim\
-eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var ln=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
+String(s.tokens[e])]]:[]]}}};function Zn(a,t){let{parts:e}=a.grid,n=e[0].ns.length;if(t==="work")return K(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce(
+(r,l)=>r+Math.max(l.ns[i],0),0));return K(s,.5)*.1}var wt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function ln(a){return{tab:"tim\
+eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var hn=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
 0&&n.set({sel:Math.min(Math.max(A(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","previous\
  finding",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[A(n.params,"sel",-1)]?.at;i&&n.go(R(n.params,
-on(i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=wt.findIndex(([r])=>r===this.measure());n.set({map:wt[(i+1)%wt.length][0]})}),k("summary",{c:n.
+ln(i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=wt.findIndex(([r])=>r===this.measure());n.set({map:wt[(i+1)%wt.length][0]})}),k("summary",{c:n.
 params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;first(){return this.context.
 capture.map}measure(){let t=this.context.store.params.map;return wt.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:L(R(this.context.store.params,
 t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat);x(this.el,o("section",{class:"ans\
@@ -129,11 +129,11 @@ wer-line"},t.no_fault&&n,t.verdict!==""&&o("p",{class:"verdict"},t.verdict),o("p
 Steps"},...this.strips(t))),t.left_out.length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this view"),o("ul",null,...t.left_out.map(s=>o("li",null,
 s))))),this.plot(t),this.select()}finding(t,e,n){let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.kernel&&!r.name.includes(
 `
-`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(on(r.at),"step "+r.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
+`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(ln(r.at),"step "+r.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
 n)},on:{click:()=>this.context.store.set({sel:n})}},o("header",null,o("span",{class:"severity"},e.severity),o("span",{class:"cost"},e.cost)),o("h3",null,e.title),
 o("p",{class:"chips"},...e.ranks.slice(0,6).map(r=>o("span",{class:"chip"},t.chart.ranks[r]??"#"+r)),e.ranks.length>6&&o("span",{class:"chip"},`and ${e.ranks.length-
 6} more`),e.steps!==""&&o("span",{class:"chip"},e.steps),e.cause!==""&&o("span",{class:"chip"},"cause: "+e.cause),e.passing&&o("span",{class:"chip"},"transient"),
-o("span",{class:"space"}),e.at&&o("span",{class:"go"},this.link(on(e.at),"Show in the timeline"))),i.length>0&&o("ul",{class:"evidence"},...i.slice(0,3)),i.length>
+o("span",{class:"space"}),e.at&&o("span",{class:"go"},this.link(ln(e.at),"Show in the timeline"))),i.length>0&&o("ul",{class:"evidence"},...i.slice(0,3)),i.length>
 3&&o("details",null,o("summary",null,`and ${i.length-3} more`),o("ul",{class:"evidence"},...i.slice(3))),(e.next.length>0||e.guide!=="")&&o("ul",{class:"next"},
 ...e.next.map(r=>o("li",null,r)),e.guide!==""&&o("li",null,"More on this: ",o("code",null,"stepscope guide "+e.guide))))}times(t){let e=[...new Set(t.times.map(
 h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes("all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.rank>=
@@ -152,55 +152,55 @@ plots.splice(0))r.drop();if(this.map=null,t.chart.grid.cols===0)return;let e=thi
 store.go(R(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,h)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new ee(t.chart,
 e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.plots.push(i),i.draw()}draw(t,e,n){let s=this.measure(),i=e.cloneNode(!1);e.replaceWith(i),this.map&&(this.
 steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new ne(i,t.chart,this.steps,
-s,Qn(t.chart,s),this.el.querySelector("figure .scale")),this.map.onpick=n,this.plots.push(this.map),this.map.draw(),x(this.el.querySelector(".measure"),wt.find(
+s,Zn(t.chart,s),this.el.querySelector("figure .scale")),this.map.onpick=n,this.plots.push(this.map),this.map.draw(),x(this.el.querySelector(".measure"),wt.find(
 ([r])=>r===s)[1]);for(let r of this.el.querySelectorAll("[data-measure]"))r.ariaPressed=String(r.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.
 indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+n.ns[s]*1.1}}select(){let t=A(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll(
 "[data-finding]")){let s=n.dataset.finding===String(t);n.classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];
 !this.steps||!this.map||!e?.at||(this.steps.row=e.at.rank,this.steps.point(this.map.colOf(e.at.step)))}update(t,e){let n=this.overview;if(!n)return;t.kind!==e.kind&&
 this.el.querySelector(".times")?.replaceWith(this.times(n));let s=this.el.querySelector("#map");t.map!==e.map&&s&&this.map?.onpick&&this.draw(n,s,this.map.onpick),
-this.select()}restyle(){for(let t of this.plots)t.draw()}close(){for(let t of this.plots.splice(0))t.drop()}},se={id:"summary",title:"Summary",needs:"capture",open:a=>new ln(
+this.select()}restyle(){for(let t of this.plots)t.draw()}close(){for(let t of this.plots.splice(0))t.drop()}},se={id:"summary",title:"Summary",needs:"capture",open:a=>new hn(
 a)};function Ot(a,t){let e=(a.t1-a.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function ie(a,t){let e=512*2**t;return[Math.floor(a.t0/
 e),Math.max(Math.ceil(a.t1/e)-1,Math.floor(a.t0/e))]}function rt(a,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(a.t1-a.t0,50),e*1.5),i=(a.t0+a.t1)/2-n/2;
 return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function re(a){let t=(a.t1-a.t0)*.01;return{t0:a.t0-t,t1:a.t1+t}}
-function Zn(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return rt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function ae(a,t,e){
+function ts(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return rt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function ae(a,t,e){
 let n=(a.t1-a.t0)*t;return rt({t0:a.t0+n,t1:a.t1+n},e)}function zt(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||
-e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/2;return rt({t0:l-r/2,t1:l+r/2},n)}function ts(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
-n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(a.t0/i)*i}}var hn=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
+e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/2;return rt({t0:l-r/2,t1:l+r/2},n)}function es(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
+n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(a.t0/i)*i}}var pn=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
 e position on all"},{by:"collective",title:"collective entry",help:"shifts each rank so that all enter one collective at the same position"},{by:"stretched",title:"\
-stretched",help:"stretches each rank's time between collectives to that of the last rank to arrive"}];function es(a,t,e){let n=A(a,t,NaN),s=A(a,e,NaN);return n<
-s?{t0:n,t1:s}:null}function pn(a,t,e,n=a.steps){let s=1/0,i=-1/0;for(let r=t;r<=e;r++){let l=n[r];l===void 0||l.end_ns===0||(s=Math.min(s,l.start_ns),i=Math.max(
+stretched",help:"stretches each rank's time between collectives to that of the last rank to arrive"}];function ns(a,t,e){let n=A(a,t,NaN),s=A(a,e,NaN);return n<
+s?{t0:n,t1:s}:null}function un(a,t,e,n=a.steps){let s=1/0,i=-1/0;for(let r=t;r<=e;r++){let l=n[r];l===void 0||l.end_ns===0||(s=Math.min(s,l.start_ns),i=Math.max(
 i,l.end_ns))}return s<i?rt({t0:s-(i-s)*.06,t1:i+(i-s)*.06},Bt(a)):null}function Bt(a){return{t0:a.from_ns,t1:Math.max(a.to_ns,a.from_ns+1)}}function It(a,t){let e=A(
-a,"step",-1),n=A(a,"rank",-1),s=es(a,"t0","t1"),i=hn.some(h=>h.by===a.align)?a.align:"wall",r=h=>Number.isInteger(h)&&h>=0&&h<t.ranks.length,l=(a.only??"").split(
-",").filter(h=>/^\d+$/.test(h)).map(Number).filter(r);return{view:s!==null?rt(s,Bt(t)):pn(t,e,e)??re(Bt(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
+a,"step",-1),n=A(a,"rank",-1),s=ns(a,"t0","t1"),i=pn.some(h=>h.by===a.align)?a.align:"wall",r=h=>Number.isInteger(h)&&h>=0&&h<t.ranks.length,l=(a.only??"").split(
+",").filter(h=>/^\d+$/.test(h)).map(Number).filter(r);return{view:s!==null?rt(s,Bt(t)):un(t,e,e)??re(Bt(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
 i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:A(a,"at",0),only:[...new Set(l)],open:new Set((a.open??"").split(",").filter(h=>/^r?\d+$/.test(h))),rank:r(n)?n:
--1,sel:r(n)?A(a,"sel",-1):-1,range:es(a,"r0","r1"),q:a.q??"",heat:a.heat??(t.ranks.length>1&&t.steps.length>1?t.measure:"off"),counters:t.counters>0&&a.counters!==
-"off",y:Math.max(A(a,"y",0),0),sort:a.sort??"-self"}}function xt(a){return a.last<0||a.last===a.rank?null:a.counterparts.find(t=>t.rank===a.last&&t.span>=0)??null}function ns(a){return a.launch??a.op??a.around[0]??
-null}function ss(a){return a.calls[0]??a.launched[0]??xt(a)}function is(a){let t=[],e=a.launch??a;return a.op!==null&&t.push([a.op,e]),a.launch!==null&&t.push([
-a.launch,a]),a.launched.slice(0,30).forEach((n,s)=>{let i=a.calls[s];i!==void 0&&t.push([a,i]),t.push([i??a,n])}),t}function rs(a,t,e){let n=o("b",null,a.label),
+-1,sel:r(n)?A(a,"sel",-1):-1,range:ns(a,"r0","r1"),q:a.q??"",heat:a.heat??(t.ranks.length>1&&t.steps.length>1?t.measure:"off"),counters:t.counters>0&&a.counters!==
+"off",y:Math.max(A(a,"y",0),0),sort:a.sort??"-self"}}function xt(a){return a.last<0||a.last===a.rank?null:a.counterparts.find(t=>t.rank===a.last&&t.span>=0)??null}function ss(a){return a.launch??a.op??a.around[0]??
+null}function is(a){return a.calls[0]??a.launched[0]??xt(a)}function rs(a){let t=[],e=a.launch??a;return a.op!==null&&t.push([a.op,e]),a.launch!==null&&t.push([
+a.launch,a]),a.launched.slice(0,30).forEach((n,s)=>{let i=a.calls[s];i!==void 0&&t.push([a,i]),t.push([i??a,n])}),t}function as(a,t,e){let n=o("b",null,a.label),
 s=[],i=a.launched[0];a.op!==null&&s.push(["op",t(a.op)]),a.launch!==null&&s.push(["launch",t(a.launch)]);let r=a.launch!==null?"GPU":a.op!==null||a.category==="\
 cuda_runtime"||a.category==="cuda_driver"?"launch":"op";s.push([r,n]),a.calls[0]!==void 0&&s.push([a.calls.length>1?"first launch":"launch",t(a.calls[0])]),i!==
 void 0&&s.push([a.launches>1?`GPU, first of ${a.launches}`:"GPU",t(i)]);let l=xt(a);return l!==null&&s.push(["waits for "+e(l.rank),t(l)]),s.length<2?null:o("p",
 {class:"tl-way",title:"< goes back along this way, > forward"},...s.flatMap(([h,p],u)=>[u>0&&o("span",{class:"tl-soft","aria-hidden":"true"}," → "),o("span",{
-class:"tl-soft"},h+" "),p]))}function as(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
-t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function oe(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function os(a){let t=new Map;
+class:"tl-soft"},h+" "),p]))}function os(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
+t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function oe(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function ls(a){let t=new Map;
 for(let e of a){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.min(e.from,n.from),end:Math.max(e.end,n.end),would:Math.max(e.would,n.would)})}return[
 ...t.values()].sort((e,n)=>e.end-n.end)}function vi(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
-1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function ls(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of vi(t,i.ranks))
-s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function hs(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
-, with these changes`,rows:[["was",g(t)],["would be",g(e)],["change",Ft(t,e)]]}}function Ft(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+S(e)}function un(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(a.lanes,2)}function ut(a,t,e){
+1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function hs(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of vi(t,i.ranks))
+s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function ps(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
+, with these changes`,rows:[["was",g(t)],["would be",g(e)],["change",Ft(t,e)]]}}function Ft(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+S(e)}function dn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(a.lanes,2)}function ut(a,t,e){
 let n=[],s=[],i=e.length>0?e:a.ranks.map((h,p)=>p),r=new Map;a.rows.forEach((h,p)=>r.set(h.rank,[...r.get(h.rank)??[],p]));let l=0;for(let h of i){let p={rank:h,
 y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let u of r.get(h)??[]){let d=a.rows[u];if(!d.pinned&&!p.open){p.folded++;continue}let m=t.has(String(
-u))?d.lanes:un(d,i.length);p.rows.push({row:u,y:l,height:m*16,lanes:m});for(let c=0;c<m;c++)s.push({lane:d.lane+c,row:u,rank:h,y:l+c*16,height:15});l+=m*16+3}l+=
+u))?d.lanes:dn(d,i.length);p.rows.push({row:u,y:l,height:m*16,lanes:m});for(let c=0;c<m;c++)s.push({lane:d.lane+c,row:u,rank:h,y:l+c*16,height:15});l+=m*16+3}l+=
 8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function le(a,t,e){let n=0,s=a.length;for(;n<s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];
-for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function ps(a,t){let e=new Set(a);return e.delete(t)||e.add(t),e}var wi={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function us(a,t,e,n,s,i){
+for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function us(a,t){let e=new Set(a);return e.delete(t)||e.add(t),e}var wi={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function ds(a,t,e,n,s,i){
 let r=[],l=(h,p)=>{h.style.top=p+"px",r.push(h)};for(let h of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[h.rank]:0,u=s!==null&&s.by!==
 "wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+$(p):"",d=h.folded>0||h.open;l(o("div",{class:"tl-rank"+(h.rank===n?" here":"")},o("span",
 null,t.ranks[h.rank]),d&&o("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[h.rank],on:{click:()=>i("r"+h.rank)}},
 o("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),u!==""&&o("span",{class:"moved",title:u},u)),h.y);for(let m of h.rows){
-let c=t.rows[m.row],f=wi[c.role],b=c.lanes>un(c,e.groups.length),v=[f!==void 0&&o("b",null,f),(f!==void 0?" ":"")+c.name,c.deeper>0&&` (${c.deeper} spans nested\
+let c=t.rows[m.row],f=wi[c.role],b=c.lanes>dn(c,e.groups.length),v=[f!==void 0&&o("b",null,f),(f!==void 0?" ":"")+c.name,c.deeper>0&&` (${c.deeper} spans nested\
  deeper)`],w=`${t.ranks[c.rank]}: ${f??""} ${c.name}, ${c.spans} spans in ${c.lanes} lane${c.lanes===1?"":"s"}`,M=o("div",{class:"tl-row",title:w},b?o("button",
 {title:w,"aria-expanded":String(m.lanes===c.lanes),on:{click:()=>i(String(m.row))}},m.lanes===c.lanes?"▾ ":"▸ ",...v):o("span",{class:"tl-name",title:w},...v));
-M.style.height=m.height+"px",l(M,m.y)}}x(a,...r)}function ds(a,t,e,n,s,i,r,l){let h=window.devicePixelRatio||1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=
+M.style.height=m.height+"px",l(M,m.y)}}x(a,...r)}function cs(a,t,e,n,s,i,r,l){let h=window.devicePixelRatio||1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=
 Math.round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let u of t.groups){let d=u.y-e,m=i.get(u.rank);if(m===void 0||d>s||d+18<0)continue;let c=n/m.length;
 m.forEach((f,b)=>{let v=Math.min(Math.abs(f)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*c,d+18-3-v,Math.max(c,1),v)})}}var he=30;function pe(a,t){return t==="B"?te(a):t==="share"?S(a):(Number.isInteger(a)||a>=1e3?_(String(Math.round(a))):Y(a))+(t===""?"":" "+t)}function xi(a,t){
 let e=0,n=a.at.length;for(;e<n;){let s=e+n>>1;a.at[s]<=t?e=s+1:n=s}return e===0?null:a.at[e-1]===t?a.high[e-1]:a.last[e-1]}function ue(a){let t=a.series.reduce(
@@ -222,10 +222,10 @@ k: ${pe(n.peak,n.unit)}${s}. Shows this moment.`,on:{click:()=>this.events.peak(
 drawn:s}=this,i=n?.counters[Math.floor(e/he)];if(n===null||s===null||i===void 0)return P();let r=s.view.t0+t/s.width*(s.view.t1-s.view.t0),l=Math.floor((r-n.from_ns)/
 (n.to_ns-n.from_ns)*n.columns),h=i.series.map(p=>[p.name,(u=>u===null?"–":pe(u,i.unit))(xi(p,l))]);N(this.canvas,t,e,{title:i.title,rows:[["at",g(Math.round(r))],
 ...h]})}};function yi(a,t,e,n,s){let i=new Float32Array(a),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let u=0;u<r.length;u++)h[u]=t.beyond?
-r[u]-l[u%n]:r[u];let p=t.unit!=="ns"?1:t.id==="work"?K(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(an(h,e,n),p,1)}}function ki(a,t,e,n,s){
+r[u]-l[u%n]:r[u];let p=t.unit!=="ns"?1:t.id==="work"?K(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(on(h,e,n),p,1)}}function ki(a,t,e,n,s){
 let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let l=Math.floor(r*n/t);for(let h=0;h<e;h++){let p=a[r*e+h],u=l*s+Math.floor(h*s/e);!Number.isNaN(p)&&
-!(Math.abs(i[u])>=Math.abs(p))&&(i[u]=p)}}return i}function cs(a,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(a[i*e+n])||s.push([a[i*e+n],i]);return s.sort(
-(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var X=220,cn=16,ce=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
+!(Math.abs(i[u])>=Math.abs(p))&&(i[u]=p)}}return i}function ms(a,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(a[i*e+n])||s.push([a[i*e+n],i]);return s.sort(
+(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var X=220,mn=16,ce=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
 ranks.length,this.steps=t.steps.length,this.length=K(t.steps.map(s=>s.end_ns-s.start_ns),.5),this.el=o("div",{class:"tl-heat"},o("div",{class:"tl-heat-head"},o(
 "span",{class:"tl-title"},"Ranks × steps"),this.choices,o("span",{class:"space"}),this.scale),o("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.
 listen()}head;events;redraw;el;canvas=o("canvas",{tabindex:"0",role:"img"});box=o("div",{class:"tl-cell",hidden:!0});brushed=o("div",{class:"tl-brush",hidden:!0});scale=o(
@@ -236,9 +236,9 @@ this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=yi(n,e,
 this.place(this.brushed,t<0||t===0&&e===this.steps-1?null:{rank:0,ranks:this.ranks,step:t,steps:e-t+1})}height(){return Math.min(Math.max(this.ranks*Math.min(Math.
 max(Math.floor(120/this.ranks),3),18),36),256)}area(){return{x:X,w:Math.max(this.canvas.clientWidth-X-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===
 null)return;let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.top=e.rank/this.ranks*
-n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+cn+"px";let n=this.
-canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+cn)*s);let i=this.canvas.getContext(
-"2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+cn),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
+n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+mn+"px";let n=this.
+canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+mn)*s);let i=this.canvas.getContext(
+"2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+mn),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
 if",this.labels(i,t),this.cells!==null&&this.map(i,t,this.cells),this.view(...this.shownSteps)}labels(t,e){let n=this.area(),s=n.h/this.ranks,i=Math.ceil(12/s);
 t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],n.x-8,(p+i/2)*s,n.x-20);t.textBaseline=
 "top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(r)),h=[1,2,5,10].map(p=>p*l).find(p=>p>=r)??r;for(let p=0;p<
@@ -264,7 +264,7 @@ r.step),Math.max(i.step,r.step));else{let l=this.cellAt(n.offsetX,n.offsetY);l!=
 ()=>this.point(null)),t.addEventListener("blur",()=>this.point(null)),t.addEventListener("keydown",n=>{let s=this.at??{rank:0,step:Math.max(this.shownSteps[0],0)},
 i={ArrowLeft:{...s,step:Math.max(s.step-1,0)},ArrowRight:{...s,step:this.at===null?s.step:Math.min(s.step+1,this.steps-1)},ArrowUp:{...s,rank:Math.max(s.rank-1,
 0)},ArrowDown:{...s,rank:this.at===null?s.rank:Math.min(s.rank+1,this.ranks-1)}};if(i[n.key]!==void 0)this.point(i[n.key]);else if(n.key==="Enter"&&this.at!==null)
-this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};var mn=18,me=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof q)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
+this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};var fn=18,me=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof q)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
 "canvas",{role:"img","aria-label":"Load: requests in progress, tokens per second, queue"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-load",
 hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await k("load/steps",{run:this.run}),e=t.lanes.find(u=>u.capture===this.
 capture&&u.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.shift),
@@ -276,16 +276,16 @@ b=>b.at+this.shift);this.lines.push({title:d,color:"medium",at:[...f,f[f.length-
 if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((i,r)=>r).filter(i=>e.sent[i]<s&&Math.max(e.done[i],e.sent[i])>n).sort((i,r)=>e.
 sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return L(R(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.
 max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||this.lines.length===0,this.el.hidden||t===null)return;let i=this.
-lines.length*mn,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.
+lines.length*fn,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.
 width=Math.round(e*r),this.canvas.height=Math.round(i*r),l.setTransform(r,0,0,r,0,0),l.fillStyle=n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(
-t).length,u=this.lines.map((d,m)=>{let c=Math.max(...d.values,0),f=(m+1)*mn-1;return l.fillStyle=n.name(d.color),d.values.forEach((b,v)=>{let w=Math.max((d.at[v]-
-t.t0)*h,0),M=Math.min((d.at[v+1]-t.t0)*h,e),y=b/Math.max(c,1e-9)*(mn-3);M>w&&y>0&&l.fillRect(w,f-y,Math.max(M-w,.5),y)}),l.fillStyle=n.name("line"),l.fillRect(0,
+t).length,u=this.lines.map((d,m)=>{let c=Math.max(...d.values,0),f=(m+1)*fn-1;return l.fillStyle=n.name(d.color),d.values.forEach((b,v)=>{let w=Math.max((d.at[v]-
+t.t0)*h,0),M=Math.min((d.at[v+1]-t.t0)*h,e),y=b/Math.max(c,1e-9)*(fn-3);M>w&&y>0&&l.fillRect(w,f-y,Math.max(M-w,.5),y)}),l.fillStyle=n.name("line"),l.fillRect(0,
 f,e,1),o("div",null,`${d.title}, up to ${Number.isInteger(c)||c>=1e3?_(String(Math.round(c))):Y(c)}${d.unit}`)});u[0].append(" · ",o("a",{href:this.link(s,t),title:"\
-These requests in Benchmark, over the visible time"},String(p))),x(this.legend,...u)}};function ge(a){return 2**Math.max(0,a-22)}var fe=new Uint32Array(0),ms=new Uint8Array(0);function fs(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
+These requests in Benchmark, over the visible time"},String(p))),x(this.legend,...u)}};function ge(a){return 2**Math.max(0,a-22)}var fe=new Uint32Array(0),fs=new Uint8Array(0);function gs(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
 0,!1)!==1397969996||e.getUint16(4,!0)!==1)throw new Error("these are not tiles of this version");if(e.getUint32(8,!0)!==t)throw new Error("the server shows anot\
 her capture now: reload the page");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n;i++){let r=32+16*i,l=e.getUint32(r+8,!0),h=e.getUint32(r+12,!0),p=h&2147483647,
 u=l===0?16:16+3*512+(18*p+7&-8),d={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:u,whole:h>>>31===1,strip:null,pieces:p,start:fe,width:fe,span:fe,name:fe,
-class:ms,flags:ms};if(l!==0){let m=a.slice(l,l+u-16);d.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
+class:fs,flags:fs};if(l!==0){let m=a.slice(l,l+u-16);d.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
 let c=f=>new Uint32Array(m,3*512+4*p*f,p);d.start=c(0),d.width=c(1),d.span=c(2),d.name=c(3),d.class=new Uint8Array(m,3*512+16*p,p),d.flags=new Uint8Array(m,3*512+
 17*p,p)}s.push(d)}return s}var Mi=16,yt=40,be=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
 h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Mi),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
@@ -298,24 +298,24 @@ globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.m
 let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),u=new Uint32Array(p.data.buffer),d=Uint8Array.from(
 [1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),m=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,f=2**n;for(let b=0;b<s.length;b++){for(let v=0;v<l;v++){let w=Math.
 floor((t.t0+(v+.5)*c)/f),M=Math.floor(w/512),y=i(s[b].lane,M)?.strip??null,E=w-M*512,[T,O,D]=d;if(y!==null&&y.class[E]!==0){let z=(30+y.covered[E]*.8823529411764706)/
-255,et=Math.min(y.waited[E]/Math.max(y.covered[E],1),1),[ct,Un,Wn]=e.strip[y.class[E]],[di,ci,mi]=e.wait;T+=(ct+(di-ct)*et-T)*z,O+=(Un+(ci-Un)*et-O)*z,D+=(Wn+(mi-
-Wn)*et-D)*z}let C=255<<24|Math.round(D)<<16|Math.round(O)<<8|Math.round(T),B=Math.round(b*m),U=Math.max(Math.round((b+1)*m)-(m>=4?1:0),B+1);for(let z=B;z<U;z++)
+255,et=Math.min(y.waited[E]/Math.max(y.covered[E],1),1),[ct,Wn,Gn]=e.strip[y.class[E]],[di,ci,mi]=e.wait;T+=(ct+(di-ct)*et-T)*z,O+=(Wn+(ci-Wn)*et-O)*z,D+=(Gn+(mi-
+Gn)*et-D)*z}let C=255<<24|Math.round(D)<<16|Math.round(O)<<8|Math.round(T),B=Math.round(b*m),U=Math.max(Math.round((b+1)*m)-(m>=4?1:0),B+1);for(let z=B;z<U;z++)
 u[z*l+v]=C}if(m>=4){let v=Math.min(Math.round((b+1)*m)-1,h-1),w=255<<24|d[2]<<16|d[1]<<8|d[0];for(let M=0;M<l;M++)u[v*l+M]=w}}r.putImageData(p,0,0)}};var ve=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
-ython","t-profiler","t-nocore","t-other"],bs=4,vs=3,fn=([a,t,e])=>`rgb(${a},${t},${e})`;function gn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
-return .2126*n(a)+.7152*n(t)+.0722*n(e)}function bn(a,t){let e=gn(a),n=gn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function kt(a){return bn(a,[255,255,255])>=
-bn(a,[17,17,17])?"#ffffff":"#111111"}function gs(a){let t=kt(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=F([a,t],e);if(bn(n,kt(a)==="#ffffff"?
-[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function vn(){let a=st(),t=H(a("bg")),e=gn(t)>.5,n=gs(H(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[
-fn(n),fn(F([n,t],.3))],waitText:kt(n),name:a};for(let i of ve){let r=H(a(i)),l=[r,F([r,e?[255,255,255]:[0,0,0]],.16),F([r,e?[0,0,0]:[255,255,255]],.1),F([r,t],.78)].
-map(gs);for(let h of l)s.fill.push(fn(h)),s.text.push(kt(h));s.strip.push(F([r,t],.18))}return s}var at=18,Mt=18,ws=24,xs=16,Si=4;function we(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
-left:0};let e=a.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,xs),left:Math.max(e.length-xs,0)}}function Dt(a){return a>
+ython","t-profiler","t-nocore","t-other"],vs=4,ws=3,gn=([a,t,e])=>`rgb(${a},${t},${e})`;function bn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
+return .2126*n(a)+.7152*n(t)+.0722*n(e)}function vn(a,t){let e=bn(a),n=bn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function kt(a){return vn(a,[255,255,255])>=
+vn(a,[17,17,17])?"#ffffff":"#111111"}function bs(a){let t=kt(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=F([a,t],e);if(vn(n,kt(a)==="#ffffff"?
+[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function wn(){let a=st(),t=H(a("bg")),e=bn(t)>.5,n=bs(H(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[
+gn(n),gn(F([n,t],.3))],waitText:kt(n),name:a};for(let i of ve){let r=H(a(i)),l=[r,F([r,e?[255,255,255]:[0,0,0]],.16),F([r,e?[0,0,0]:[255,255,255]],.1),F([r,t],.78)].
+map(bs);for(let h of l)s.fill.push(gn(h)),s.text.push(kt(h));s.strip.push(F([r,t],.18))}return s}var at=18,Mt=18,xs=24,ys=16,Si=4;function we(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
+left:0};let e=a.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,ys),left:Math.max(e.length-ys,0)}}function Dt(a){return a>
 Si?10:18}function _i(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.min(
 Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(i)+" "+s}function xe(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)e++;
 let n=e;for(;n<a.length&&(a[n].end_ns===0||a[n].start_ns<t.t1);)n++;return[e,n]}var W=class a{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
-return t.wall?a.below(t)+(e?ws:0):at}static steps(t){return t.lanes.length*Dt(t.lanes.length)}static below(t){return at+a.steps(t)+(t.otherwise?Mt:0)}paint(t,e){
+return t.wall?a.below(t)+(e?xs:0):at}static steps(t){return t.lanes.length*Dt(t.lanes.length)}static below(t){return at+a.steps(t)+(t.otherwise?Mt:0)}paint(t,e){
 let{ctx:n}=this,s=window.devicePixelRatio||1;if(this.canvas.width=Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=
 t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)
 return;let i=Dt(t.lanes.length);t.lanes.forEach((r,l)=>this.lane(t,r.steps,at+l*i,i)),t.otherwise&&this.ghosts(t),e>a.below(t)&&this.ribbons(t)}x(t,e){return(e-
-t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=ts(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,
+t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=es(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,
 l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,at-4),e.fillStyle=t.palette.name("soft");let h=_i(r,n);l+4+h.length*
 6.5<t.width&&e.fillText(h,l+4,at/2+1)}}lane(t,e,n,s){let{ctx:i}=this,[r,l]=xe(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<
 l;p+=h){let u=e[p];if(u.end_ns===0)continue;let d=e[p+1],m=d!==void 0&&d.end_ns!==0?Math.min(u.end_ns,d.start_ns):u.end_ns,c=Math.max(Math.round(this.x(t,u.start_ns)),
@@ -327,28 +327,28 @@ x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),u=Math.min(
 t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,d,Mt-2),e.globalAlpha=1,e.fillRect(h,s+Mt-4,d,2),e.fillRect(p-1,s,2,Mt-2),e.fillRect(Math.min(p,u),s+Mt/
 2-1,Math.abs(u-p),1);let m=Ft(l.end-l.from,l.would-l.from);d<m.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(m,Math.max(h,0)+4,s+Mt/2-1))}}static ghostAt(t,e,n){
 if(!t.wall||!t.otherwise||n<at+a.steps(t)||n>=a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0);return t.ghosts.find(i=>i.from<=s&&s<Math.max(
-i.end,i.would))??null}ribbons(t){let{ctx:e}=this,n=a.below(t)+2,s=ws-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);
+i.end,i.would))??null}ribbons(t){let{ctx:e}=this,n=a.below(t)+2,s=xs-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);
 if(h<0||r>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-r<.75))continue;e.fillStyle=t.palette.name("wait");let p=i.
 arrivals_ns.length;for(let u=0;u+1<p;u++){let d=this.x(t,i.arrivals_ns[u]),m=this.x(t,i.arrivals_ns[u+1]),c=(u+1)/p,f=Math.max(c*s,2);m>d&&e.fillRect(d,n+s-f,Math.
 max(m-d,.5),f)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),
 i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let l of t.ribbons)s>=l.first_ns-i&&s<=l.end_ns+i&&(r===null||l.wait_ns>r.wait_ns)&&(r=l);return r}static stepAt(t,e,n){
 let s=t.wall?t.lanes[Math.floor((n-at)/Dt(t.lanes.length))]:void 0;if(s===void 0)return null;let i=ye(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return i<
-0?null:{lane:s,step:i}}};function ye(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function ys(a,t){return{title:a.op+
+0?null:{lane:s,step:i}}};function ye(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function ks(a,t){return{title:a.op+
 (a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",g(a.last_ns-a.first_ns)],["waited, all ranks",g(a.wait_ns)],["then until all \
 have left",g(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Ti(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var Ri=700,ke=class{constructor(t){this.at=t}at;timer=0;zoomed=-1/0;look(t,e="replace",n={}){let{at:s}=this;if(t===null)return;let i=e==="push"||Object.keys(n).
 length>0;i&&this.timer!==0&&this.keep(),s.state.view=t,s.draw("lanes","overlay"),i?s.store.set({...this.place(),...n},e):this.write()}place(){let{state:t,body:e}=this.
 at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=
 window.setTimeout(()=>this.keep(),250)}keep(){let{at:t}=this,{view:e}=t.state,n=It(t.store.params,t.head).view;clearTimeout(this.timer),this.timer=0;let s=Math.
 abs((e.t1-e.t0)/(n.t1-n.t0)-1)>.001,i=performance.now();t.store.set(this.place(),s&&i-this.zoomed>Ri?"push":"replace"),s&&(this.zoomed=i),t.state.view=e,t.done(
-"address")}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Zn(n.state.view,n.time(e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){
-this.look(ae(this.at.state.view,t,this.at.all))}whole(){this.look(re(this.at.all))}steps(t,e,n,s={},i){this.look(pn(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){
+"address")}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(ts(n.state.view,n.time(e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){
+this.look(ae(this.at.state.view,t,this.at.all))}whole(){this.look(re(this.at.all))}steps(t,e,n,s={},i){this.look(un(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){
 let{at:s}=this,{head:i,body:r}=s,{only:l}=s.state;l.length>0&&!l.includes(t.rank)&&(l=[]);let h=new Set(s.state.open),p=i.rows.findIndex(b=>t.lane>=b.lane&&t.lane<
 b.lane+b.lanes),u=()=>ut(i,h,l).lanes.find(b=>b.lane===t.lane);p>=0&&u()===void 0&&!i.rows[p].pinned&&h.add("r"+t.rank),p>=0&&u()===void 0&&h.add(String(p));let d=u(),
 {start:m,end:c}=s.shown(t),f=r.scrollTop;d!==void 0&&(d.y<f+20||d.y>f+r.clientHeight-40)&&(f=Math.max(d.y-r.clientHeight/3,0)),s.stretchTo(ut(i,h,l).height),r.scrollTop=
 f,this.look(zt(s.state.view,m,c-m,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[...h].join(",")||null,only:l.join(",")||null,y:Math.round(f)||null})}compare(t,e){
-let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:cs(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"pu\
+let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:ms(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"pu\
 sh",{only:l.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,y:null})}choices(){let{head:t,source:e}=this.at,n=s=>s==="collective"?!e.exported||
-t.collectives:s!=="stretched"||!e.exported;return hn.filter(s=>s.by!=="stretched"&&s.by!=="collective"||t.stretch&&n(s.by))}cycle(){let t=this.choices(),e=t.findIndex(
+t.collectives:s!=="stretched"||!e.exported;return pn.filter(s=>s.by!=="stretched"&&s.by!=="collective"||t.stretch&&n(s.by))}cycle(){let t=this.choices(),e=t.findIndex(
 n=>n.by===this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.t1)/2),l=e.
 step>=0?e.step:Math.max(ye(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.step??null,
 at:t==="collective"?h:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:ye(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),n.steps.length-
@@ -360,7 +360,7 @@ lane,e-s,n-s,this.at.state.by==="stretched")}async lanesAway(t){let{selected:e,p
 findIndex(r=>r.lane===e.lane)+t;i>=0&&i<n.lanes.length;i+=t){let{start:r,end:l}=this.at.shown(e),h=await this.hit(n.lanes[i],r,l);if(h!==null)return this.go(h,"\
 replace")}}counterpart(t){let e=this.at.selected;if(e===null)return;let n=e.counterparts.filter(r=>r.span>=0),s=n.filter(r=>t>0?r.rank>e.rank:r.rank<e.rank),i=t>
 0?s[0]??n[0]:s[s.length-1]??n[n.length-1];i!==void 0&&this.go(i,"replace")}moment(t,e){let{all:n}=this.at,s=(n.t1-n.t0)/40;this.look(rt({t0:t-s,t1:t+s},n),"push",
-e>=0?{rank:e,sel:null}:{})}along(t){let e=this.at.selected===null?null:t(this.at.selected);e!==null&&this.go(e)}turn(t){this.at.store.set({open:[...ps(this.at.state.
+e>=0?{rank:e,sel:null}:{})}along(t){let e=this.at.selected===null?null:t(this.at.selected);e!==null&&this.go(e)}turn(t){this.at.store.set({open:[...us(this.at.state.
 open,t)].join(",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(i,r,l)=>t.context.keys.bind(i,"Timeline",r,l);s("w +","zoom in",()=>this.zoom(.75)),s("s \
 -","zoom out",()=>this.zoom(1/.75)),s("a ArrowLeft","to the left",()=>this.pan(-.1)),s("d ArrowRight","to the right",()=>this.pan(.1)),s("0 Home","the whole cap\
 ture",()=>this.whole()),s("f","fit the selection to the view",()=>{let{selected:i,state:r}=t;i!==null?this.go(i,"push",!0):r.range!==null&&this.look(zt(r.view,r.
@@ -368,8 +368,8 @@ range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during
 t.selected);e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),sel:null},"push")}),s("[","the previous step",()=>this.nextStep(-1)),s("]","the next step",()=>this.
 nextStep(1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",","and the previous one",()=>{this.beside(!0)}),s("ArrowDown","select in the la\
 ne below",()=>{this.lanesAway(1)}),s("ArrowUp","and in the lane above",()=>{this.lanesAway(-1)}),s("c","to the counterpart on the next rank",()=>this.counterpart(
-1)),s("C","and on the previous rank",()=>this.counterpart(-1)),s("<","back along the arrows: from the GPU to its launch and op",()=>this.along(ns)),s(">","and f\
-orward: to the GPU, and to the rank that came last",()=>this.along(ss)),s("A","next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks a\
+1)),s("C","and on the previous rank",()=>this.counterpart(-1)),s("<","back along the arrows: from the GPU to its launch and op",()=>this.along(ss)),s(">","and f\
+orward: to the GPU, and to the rank that came last",()=>this.along(is)),s("A","next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks a\
 nd steps",()=>e.set({heat:t.state.heat==="off"?n.measure:"off"})),s("k","show or hide the counters",()=>e.set({counters:t.state.counters?"off":null})),s("H","ne\
 xt measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.heat);e.set({heat:n.measures[(i+1)%n.measures.length].id})}),s("g","choose a what-if ch\
 ange",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fold all rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all ranks a\
@@ -379,7 +379,7 @@ slice(s+1))}return t}function _t(a){let t=jt(a).map(e=>e.replaceAll("%","%25").r
 map(([t,e])=>t+"="+e)}function Ut(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function G(a,t){return a===""?t:a+"."+t}function Tt(a){return a===
 "peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}var Me=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
 this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=jt(St(t));if(e.length===0)return this.arrived();k("whatif",{c:this.c,set:e}).then(n=>{this.
-asked===t&&(this.answer=n,this.all=n.known?as(n.lengths):[],this.over=os(this.all),this.arrived())}).catch(n=>{if(!(n instanceof q)||n.status===0)throw n;this.asked===
+asked===t&&(this.answer=n,this.all=n.known?os(n.lengths):[],this.over=ls(this.all),this.arrived())}).catch(n=>{if(!(n instanceof q)||n.status===0)throw n;this.asked===
 t&&(this.lacks=n.message,this.arrived())})}words(){return[...St(this.asked)].map(([t,e])=>`${t} ${Tt(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
 null?this.lacks:t.known?e===void 0?"":`${e.kind} ${g(e.step_ns)} → ${g(e.without_ns)} (${Ft(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n){let s=(h,p,u)=>{
 let d=_t(Ut(new Map,G(h,p),u));return this.known!==null&&!this.known.includes(`${G(h,p)}=${u}`)?!1:o("option",{value:d},`${G(h,p)} ${Tt(u)}`)},i=e>=0&&t.length>
@@ -407,7 +407,7 @@ n,s):r.bezierCurveTo(t+p,e,n-p,s,n,s),r.stroke(),r.beginPath(),r.moveTo(n,s),r.l
 if(r.length===0)return;let l=this.x(t,t.last);n.lineWidth=1;for(let h=0;h+1<r.length;h++){let p=r[h],u=r[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(
 Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,u.y),n.lineTo(Math.min(u.x0,l),u.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.
 max(p.x1,l),p.y+p.h),n.lineTo(Math.max(u.x1,l),u.y),n.lineTo(l,u.y),n.fill()}n.globalAlpha=1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.
-length-1].h-r[0].y)}};function ks(a){return g(Math.round(a.t1-a.t0))}var Ai=448,Pi=5e3,Ms=600,wn=40,xn=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+length-1].h-r[0].y)}};function Ms(a){return g(Math.round(a.t1-a.t0))}var Ai=448,Pi=5e3,Ss=600,xn=40,yn=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=a.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,a.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(a.rows).fill(null),this.used=new Array(a.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
 let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%a.rows;s=this.next,this.next=(this.next+1)%a.rows;let i=this.owner[s];
@@ -418,7 +418,7 @@ this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)
 v+(h-v)*c)<<16|Math.round(b+(l-b)*c)<<8|Math.round(f+(r-f)*c)}}},_e=class a{static most=65536;x0=new Float32Array(a.most);x1=new Float32Array(a.most);wait=new Float32Array(
 a.most);lane=new Uint16Array(a.most);color=new Uint8Array(a.most);class=new Uint8Array(a.most);span=new Uint32Array(a.most);name=new Uint32Array(a.most);n=0},Wt=class a{constructor(t,e,n){
 this.canvas=t;this.tiles=e;this.names=n;this.ctx=t.getContext("2d",{alpha:!1})}canvas;tiles;names;stats={paints:0,overlays:0,drawImage:0,fillRect:0,fillText:0,tiles:0,
-missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new xn;pieces=new _e;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
+missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new yn;pieces=new _e;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
 this.atlas.clear()}static needs(t){let e=Ot(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=ie({t0:t.view.t0-s,t1:t.view.t1-
 s},e);return{lane:n.lane,from:i,to:r}})}}paint(t){let{ctx:e,stats:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),r=Math.round(t.height*s);(this.canvas.
 width!==i||this.canvas.height!==r)&&(this.canvas.width=i,this.canvas.height=r),this.scene=t,this.frame++,n.paints++,n.drawImage=n.fillRect=n.fillText=n.tiles=n.
@@ -438,17 +438,17 @@ first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m 
 d.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=ge(r)/2**r;for(let u=0;u<t.pieces&&h.n<_e.most;u++){let d=n+t.start[u]*s,m=d+t.width[u]*s,c=d;
 if((t.flags[u]&8)!==0&&t.strip!==null){let w=Math.floor(t.start[u]*p),M=Math.min(Math.ceil((t.start[u]+t.width[u])*p),512),y=w+ +(w<M&&t.strip.waited[w]>0);for(;y>
 w&&y<M&&t.strip.waited[y]>=128;)y++;y>w&&(c=Math.min(n+y*i,m))}let f=h.n-1;if((t.flags[u]&1)!==0&&f>=this.first[e]&&h.span[f]===t.span[u]){c>d&&(h.wait[f]=c),h.
-x1[f]=m;continue}let b=t.name[u],v=t.class[u];h.x0[h.n]=d,h.x1[h.n]=m,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=v,h.color[h.n]=v*bs+(l.found!==null&&!l.found.has(
-b)?vs:b*7%3),h.span[h.n]=t.span[u],h.name[h.n]=b,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),r=0;
+x1[f]=m;continue}let b=t.name[u],v=t.class[u];h.x0[h.n]=d,h.x1[h.n]=m,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=v,h.color[h.n]=v*vs+(l.found!==null&&!l.found.has(
+b)?ws:b*7%3),h.span[h.n]=t.span[u],h.name[h.n]=b,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),r=0;
 for(let l=0;l<n.n;l++)n.x1[l]<=0||n.x0[l]>=s||i[Math.min(Math.floor(n.x1[l]-n.x0[l]),255)]++;for(let l=255;l>=0;l--)if(r+=i[l],r>t)return Math.max(l+1,e);return e}spans(t){
 let{ctx:e,pieces:n}=this,s=Pi-2*t.bands.length,i=s-this.stats.fillRect,r=this.threshold(Math.floor(i*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<r||n.
 x1[p]<=0||n.x0[p]>=t.width||((l[n.color[p]]??=[]).push(p),n.wait[p]>n.x0[p]&&h.push(p));if(l.forEach((p,u)=>{e.fillStyle=t.palette.fill[u];for(let d of p){let m=t.
 lanes[n.lane[d]],c=Math.max(Math.round(n.x0[d]),-2),f=Math.min(Math.round(n.x1[d]),t.width+2);this.rect(c,m.y-t.top,Math.max(f-c-(f-c>3?1:0),1),m.height)}}),h.length>
 0){e.fillStyle=this.hatching(t.palette);for(let p of h.slice(0,Math.max(s-this.stats.fillRect,0))){let u=t.lanes[n.lane[p]],d=Math.max(Math.round(n.x0[p]),-2),m=Math.
 min(Math.round(n.wait[p]),t.width+2);(t.found===null||t.found.has(n.name[p]))&&this.rect(d,u.y-t.top,Math.max(m-d,1),u.height)}}this.labels(t,r)}labels(t,e){let{
-ctx:n,pieces:s}=this,i=Math.max(this.threshold(Ms,wn),wn,e);n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign=
-"left";let r="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<i||this.stats.fillText>=Ms)continue;let h=s.x0[l],p=s.x1[l],u=t.palette.text[s.color[l]];s.wait[l]>h&&
-(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],u=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let d=p-h-7;if(d<wn-
+ctx:n,pieces:s}=this,i=Math.max(this.threshold(Ss,xn),xn,e);n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign=
+"left";let r="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<i||this.stats.fillText>=Ss)continue;let h=s.x0[l],p=s.x1[l],u=t.palette.text[s.color[l]];s.wait[l]>h&&
+(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],u=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let d=p-h-7;if(d<xn-
 10)continue;let m=this.fit(this.names.get(s.name[l]),d);if(m==="")continue;u!==r&&(n.fillStyle=r=u);let c=t.lanes[s.lane[l]];this.stats.fillText++,n.fillText(m,
 h+4,c.y-t.top+c.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(
 t).width,this.widths.set(t,n)),n<=e)return t;let s=Math.floor(t.length*(e-9)/n);return s<2?"":t.slice(0,s)+"…"}hatching(t){if(this.hatched!==t){let e=document.
@@ -464,7 +464,7 @@ let t=o("i",{class:"tl-swatch"});return t.style.background=`var(--${ve[a]??"othe
 "section",{class:"tl-panel","aria-label":"Details",tabindex:"0",hidden:!0});all=o("div",{class:"tl-args"});reading=null;args(t,e){this.reading?.abort();let{signal:n}=this.
 reading=new AbortController,s=r=>o("p",{class:"tl-soft"},r),i=[...this.all.children];this.all.append(e.exported?s("An exported page has these args alone."):s("r\
 eading the file for all args …")),!e.exported&&e.args(t,n).then(r=>{let l=t.args.filter(h=>h.name==="requests"||h.name==="thread");r.length>0?x(this.all,o("h3",
-null,`All ${r.length} args in the file`),yn([...l,...r].map(h=>[h.name,h.value]))):x(this.all,...i,s("The file gives no other args."))}).catch(r=>{if(!n.aborted){
+null,`All ${r.length} args in the file`),kn([...l,...r].map(h=>[h.name,h.value]))):x(this.all,...i,s("The file gives no other args."))}).catch(r=>{if(!n.aborted){
 if(!(r instanceof q)||r.status===0)throw r;x(this.all,...i,s(`These are the args that were kept: ${r.message}.`))}})}hide(){this.reading?.abort(),this.el.hidden=
 !0,x(this.el)}open(t,...e){this.el.hidden=!1,x(this.el,o("div",{class:"tl-panel-head"},...t,o("span",{class:"space"}),o("button",{class:"quiet",title:"Close (ke\
 y: Escape)","aria-label":"Close the details",on:{click:()=>this.events.close()}},"✕")),o("div",{class:"tl-panel-body"},...e))}link(t,e=t.label){return o("butt\
@@ -472,9 +472,9 @@ on",{class:"tl-link",title:t.label,on:{click:()=>this.events.go(t)}},e)}span(t){
 dur_ns)]];t.wait_ns>0&&e.push(["waits for others",g(t.wait_ns)]);let n=xt(t);t.last>=0&&e.push(["last to arrive",n!==null?this.link(n,this.head.ranks[t.last]):this.
 head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.step}${t.step_name?", "+t.step_name:""}`]),t.layer!==""&&e.push(["layer",t.
 layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",g(t.delay_ns)]),t.launches>0&&e.push(["launched",`${_(String(t.launches))} o\
-n the GPU`]),t.launches>0&&/^cuda_/.test(t.category)&&e.push(["launch delay",g(t.delay_ns)]),x(this.all,t.args.length>0&&yn(t.args.map(i=>[i.name,i.value])));let s=t.
-name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([Te(t.class),o("h2",{title:t.name},t.label),o("span",{class:"tl-soft"},t.category)],rs(t,(i,r)=>this.link(
-i,r),i=>this.head.ranks[i]),o("div",{class:"tl-facts"},s,yn(e),this.all),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&
+n the GPU`]),t.launches>0&&/^cuda_/.test(t.category)&&e.push(["launch delay",g(t.delay_ns)]),x(this.all,t.args.length>0&&kn(t.args.map(i=>[i.name,i.value])));let s=t.
+name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([Te(t.class),o("h2",{title:t.name},t.label),o("span",{class:"tl-soft"},t.category)],as(t,(i,r)=>this.link(
+i,r),i=>this.head.ranks[i]),o("div",{class:"tl-facts"},s,kn(e),this.all),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&
 o("div",{class:"tl-around"},t.launched.length>0&&o("h3",null,/^cuda_/.test(t.category)?"Launched by it":"Launched inside it"),t.launched.length>0&&o("ol",null,...t.
 launched.map(i=>o("li",{title:i.label},this.link(i),o("span",{class:"tl-soft"}," "+g(i.dur_ns)))),t.launches>t.launched.length&&o("li",{class:"tl-soft"},`and ${t.
 launches-t.launched.length} more`)),t.around.length>0&&o("h3",null,t.launch?"Launched inside":"Inside"),t.around.length>0&&o("ol",null,...t.around.map(i=>o("li",
@@ -504,14 +504,14 @@ return Array.isArray(d)?m.append(...d):x(m,d),m}))))),t.all>h.length&&o("p",{cla
 n",{class:"tl-soft"},t.all===0?"on the visible rows":"n and N go to the next and the previous one")],t.names.length>0&&o("div",{class:"table tl-range"},o("table",
 null,o("thead",null,o("tr",null,o("th",{scope:"col"},"name"),o("th",{scope:"col",class:"r"},"spans"),o("th",{scope:"col",class:"r"},"total"))),o("tbody",null,...t.
 names.map(s=>o("tr",null,o("td",{class:"name",title:s.name},this.link(s.first,s.name)),o("td",{class:"r"},_(String(s.count))),o("td",{class:"r"},g(s.total_ns))))))))}};
-function yn(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}var Ee=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
+function kn(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}var Ee=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:t.search.value})),t.search.addEventListener("keydown",l=>{l.key==="Enter"&&(l.preventDefault(),e.nextFound(l.shiftKey))}),t.body.addEventListener(
 "scroll",()=>{t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",l=>this.wheel(l),{passive:!1});for(let l of[s,
-i])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});kn(n,(l,h)=>{if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),u=t.
+i])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});Mn(n,(l,h)=>{if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),u=t.
 time(l.offsetX);t.state.range={t0:Math.round(Math.min(p,u)),t1:Math.round(Math.max(p,u))},t.draw("overlay")},(l,h)=>{let{range:p}=t.state;h?p!==null&&!l.shiftKey&&
-p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(l.offsetX,l.offsetY)}),kn(s,l=>e.pan(-l.movementX/t.width),(l,h)=>{h||this.clickRuler(l.offsetX,
+p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(l.offsetX,l.offsetY)}),Mn(s,l=>e.pan(-l.movementX/t.width),(l,h)=>{h||this.clickRuler(l.offsetX,
 l.offsetY)}),s.addEventListener("dblclick",l=>{let h=W.stepAt(t.above(),l.offsetX,l.offsetY);h!==null&&e.steps(h.step,h.step,"push",{step:h.step},h.lane.steps)});
-let r=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(ae({t0:h-p,t1:h+p},0,t.all))};kn(i,r,(l,h)=>h||r(l)),
+let r=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(ae({t0:h-p,t1:h+p},0,t.all))};Mn(i,r,(l,h)=>h||r(l)),
 n.addEventListener("pointermove",l=>l.buttons===0&&this.hover(l.offsetX,l.offsetY)),n.addEventListener("pointerleave",()=>this.hover(-1,-1)),s.addEventListener(
 "pointermove",l=>l.buttons===0&&this.hoverRuler(l.offsetX,l.offsetY)),s.addEventListener("pointerleave",()=>this.hoverRuler(-1,-1))}wheel(t,e=!1){let n=t.deltaMode===
 1?16:1,s=t.deltaX*n,i=t.deltaY*n,r=t.clientX-this.at.overlay.canvas.getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.abs(i)>=Math.abs(
@@ -525,34 +525,34 @@ null},t>=0&&(n.crossing=null),n.marks(),s===null)return P();if("span"in s)return
 canvas,t,e,{title:n.head.classes[i],rows:[["busy here",S(Math.round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){let{head:s,state:i,source:r,
 width:l,overlay:h}=this.at,p=s.rows[t.lane.row],u=(t.x1-t.x0)/l*(i.view.t1-i.view.t0),d=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stret\
 ched"&&d.push(["duration",g(Math.round(u))]),N(h.canvas,e,n,{title:r.names.get(t.name),rows:d})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,
-l=n.above(),h=t<0?null:W.ribbonAt(l,t,e),p=t<0?null:W.stepAt(l,t,e),u=t<0?null:W.ghostAt(l,t,e);if(h!==null)N(r,t,e,ys(h,s.ranks[h.late.rank])),n.crossing?.of!==
-h&&(n.crossing={of:h,links:[]},i.parts(h).then(d=>{n.crossing?.of===h&&(n.crossing.links=d),n.draw("overlay")}));else if(n.crossing=null,u!==null)N(r,t,e,hs(u));else if(p===
+l=n.above(),h=t<0?null:W.ribbonAt(l,t,e),p=t<0?null:W.stepAt(l,t,e),u=t<0?null:W.ghostAt(l,t,e);if(h!==null)N(r,t,e,ks(h,s.ranks[h.late.rank])),n.crossing?.of!==
+h&&(n.crossing={of:h,links:[]},i.parts(h).then(d=>{n.crossing?.of===h&&(n.crossing.links=d),n.draw("overlay")}));else if(n.crossing=null,u!==null)N(r,t,e,ps(u));else if(p===
 null)P();else{let d=p.lane.steps[p.step];N(r,t,e,{title:`step ${p.step}, ${d.kind}`,rows:[["name",d.name],[p.lane.name||"all ranks",g(d.end_ns-d.start_ns)]]})}n.
-draw("overlay")}};function kn(a,t,e){let n=NaN,s=!1;a.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,a.setPointerCapture(i.pointerId))}),a.addEventListener(
+draw("overlay")}};function Mn(a,t,e){let n=NaN,s=!1;a.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,a.setPointerCapture(i.pointerId))}),a.addEventListener(
 "pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),a.addEventListener("pointerup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),a.addEventListener(
 "pointercancel",()=>n=NaN)}function $i(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
 s+=l-r+1;let h=n[n.length-1];h!==void 0&&h.last===i.lane-1&&h.from===r&&h.to===l?h.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:l})}return n.map(i=>`${i.
-first}-${i.last}@${i.from}_${i.to}`).join(";")}var Ss=4e3,Le=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
+first}-${i.last}@${i.from}_${i.to}`).join(";")}var _s=4e3,Le=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.
-levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(a.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of fs(n,this.epoch))s.set(a.key(i.lane,i.index),
+levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(a.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of gs(n,this.epoch))s.set(a.key(i.lane,i.index),
 i);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}load(t,e,n){if(this.loading)
 return;let s=this.of(e,n),i=this.levelsThere.length>0,r=$i(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
 h<Math.min(e,this.levelsThere[0]))return;[e,r]=[h,"all"]}let l=`${e} ${n} ${r}`;r===""||this.failed.has(l)||(this.loading=!0,this.requests++,this.ask(e,n,r).then(
 h=>{this.add(e,n,h),i||this.forget()},h=>{throw this.failed.add(l),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.levels.
-values())t+=e.size;for(let[e,n]of this.levels){if(t<=Ss)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
-keys()){if(t<=Ss)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},Ae=class{constructor(t,e,n){this.size=t;this.ask=
+values())t+=e.size;for(let[e,n]of this.levels){if(t<=_s)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
+keys()){if(t<=_s)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},Ae=class{constructor(t,e,n){this.size=t;this.ask=
 e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(
-e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var _s=()=>new q("An exported page does not have this: open the capture with stepscope view.",404);function Ni({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
+e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var Ts=()=>new q("An exported page does not have this: open the capture with stepscope view.",404);function Ni({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
 Math.abs(s-e)<Math.abs(a[n]-e)&&(n=i)}),t[n]}function Hi(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...i})=>{let r=i.span>=0,l=r&&
 e.launched&&s;return{...i,longer_ns:r?i.dur_ns-a.dur_ns:0,later_ns:r?i.start_ns-a.start_ns:0,delays:l,delayed_ns:l?n-e.delay_ns:0}})}var Pe=class a{constructor(t,e,n){
-this.head=t;this.c=e;this.exported=t.levels.length>0,this.tiles=new Le(t.epoch,t.levels,(s,i,r)=>nn("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.
+this.head=t;this.c=e;this.exported=t.levels.length>0,this.tiles=new Le(t.epoch,t.levels,(s,i,r)=>sn("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.
 exported?null:r}),n),this.names=new Ae(t.block,s=>k("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,
-step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return nn("timeline/heat",{c:this.c,measure:t})}async align(t){return this.exported&&t.by==="collecti\
+step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return sn("timeline/heat",{c:this.c,measure:t})}async align(t){return this.exported&&t.by==="collecti\
 ve"?Ni(await k("timeline/collectives",{c:this.c}),t.at):k("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){let n=await k("timeline/span",{c:this.c,
 rank:t,span:e});return n.group===void 0?n:{...n,counterparts:Hi(n,await k("timeline/group",{c:this.c,id:n.group}))}}args(t,e){return this.exported?Promise.reject(
-_s()):k("timeline/args",{c:this.c,rank:t.rank,span:t.span},e)}range(t,e){if(this.exported){let n=this.head.steps.findIndex(s=>s.start_ns===t.range?.t0&&s.end_ns===
+Ts()):k("timeline/args",{c:this.c,rank:t.rank,span:t.span},e)}range(t,e){if(this.exported){let n=this.head.steps.findIndex(s=>s.start_ns===t.range?.t0&&s.end_ns===
 t.range.t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new q(this.sums(),404)):k("timeline/range",{c:this.c,from:this.head.
-steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(_s()):k("timeline/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.
+steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(Ts()):k("timeline/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.
 alignment(t)})}pinned(){return ut(this.head,new Set,[]).groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}sums(){return`An exported page sums up steps${this.head.
 summed<this.head.steps.length?`, up to step ${this.head.summed-1},`:""} by the wall clock, over its initial rows: click on one above the rows.`}async search(t,e,n,s){
 if(!this.exported)return k("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});let i=[],r=t.toLowerCase();for(let l=0;l*this.head.block<this.
@@ -562,7 +562,7 @@ ids:i,next:null,spans:0,total_ns:0}}async ribbons(t,e){return this.exported?(awa
 t.t0);return k("timeline/counters",{c:this.c,from:s,to:Math.max(Math.ceil(t.t1),s+1),n:e,rank:n})}parts(t){return this.exported?Promise.resolve([]):k("timeline/\
 parts",{c:this.c,domain:t.domain,index:t.index})}moved(t,e,n,s){return k("timeline/moved",{c:this.c,from:e,to:n,n:s,ranks:t.join(",")})}hit(t,e,n,s){return this.
 exported?Promise.resolve(null):(e=Math.floor(e),k("timeline/hit",{c:this.c,lane:t,from:e,to:Math.max(Math.ceil(n),e+1),axis:s?"stretched":null}))}beside(t,e){return this.
-exported?Promise.resolve(null):k("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function Mn(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,u=n.heat!=="off",d=n.by==="step"?`at step ${n.step}`:n.by===
+exported?Promise.resolve(null):k("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function Sn(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,u=n.heat!=="off",d=n.by==="step"?`at step ${n.step}`:n.by===
 "collective"?"at the one nearest to the middle":"between collectives";x(a,l,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(m=>o(
 "button",{class:"choice",title:m.help,"aria-pressed":String(m.by===n.by),data:{align:m.by},on:{click:()=>r.choose(m.by)}},m.title))),n.by!=="wall"&&o("span",{class:"\
 tl-soft"},d),n.only.length>0&&o("span",{class:"tl-only"},"only "+n.only.map(m=>s.ranks[m]).join(" and "),o("button",{class:"quiet",title:"All ranks (key: r)","a\
@@ -572,18 +572,18 @@ l"&&h.outcome()!==""&&o("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.
 ressed":String(n.counters),title:"Memory, requests, clocks (key: k)",on:{click:()=>i.set({counters:n.counters?"off":null})}},"counters"),o("button",{class:"butt\
 on",title:"The whole capture (key: 0)",on:{click:()=>r.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.
 zoom(2,t.width/2)}},"−"),o("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),p===l?l.focus():
-p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var Oi=220,zi=200,Bi=2,Sn=class{constructor(t,e){this.context=t;this.head=e;this.all=Bt(e),this.state=It(this.store.params,e),this.source=new Pe(e,this.store.params.
+p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var Oi=220,zi=200,Bi=2,_n=class{constructor(t,e){this.context=t;this.head=e;this.all=Bt(e),this.state=It(this.store.params,e),this.source=new Pe(e,this.store.params.
 c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Wt(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.
 minimap=new be(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new ce(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),
 pick:(r,l)=>this.moves.compare(r,l),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new Me(this.store.params.c,t.session.exported?.
-whatif??null,()=>{this.draw("lanes","gutter"),Mn(this.tools,this,this.length)});let i=t.capture?.load||null;this.load=i===null?null:new me(i,t.capture.id,this.all,
+whatif??null,()=>{this.draw("lanes","gutter"),Sn(this.tools,this,this.length)});let i=t.capture?.load||null;this.load=i===null?null:new me(i,t.capture.id,this.all,
 ()=>{this.draw("lanes"),this.state.range!==null&&this.state.sel<0&&this.sum()}),this.counters=new de(e.counters,{load:(r,l,h)=>this.source.counters(r,l,h),peak:(r,l)=>this.
 moves.moment(r,l)}),this.panel=new Re(e,{go:r=>this.moves.go(r),sort:r=>this.store.set({sort:r}),close:()=>this.clear()}),this.spacer.append(this.gutter,o("div",
 {class:"tl-stage"},this.painter.canvas,this.strips,this.overlay.canvas)),this.body.append(this.spacer),this.el.append(this.tools,this.heat.el,o("div",{class:"tl\
 -above tl-mini"},o("div",{class:"legend"},"whole capture"),this.minimap.canvas),o("div",{class:"tl-above tl-rule"},this.legend,this.ruler.canvas),this.load?.el??
 "",this.counters.el,this.body,this.panel.el,this.classes),new Ee(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(()=>this.draw("lanes",
 "heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=o("div",{class:"tl"});all;source;state;plan={groups:[],
-lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=vn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Se(
+lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=wn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Se(
 o("canvas",{class:"overlay"}));ruler=new W(o("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;ghosts;load;counters;moves=new ke(this);body=o(
 "div",{class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=o("input",{type:"search",placeholder:"Search names  /","aria-label":"\
 Search names of spans"});panel;gutter=o("div",{class:"tl-gutter"});strips=o("canvas",{class:"tl-strips"});spacer=o("div",{class:"tl-spacer"});length=o("span",{class:"\
@@ -596,7 +596,7 @@ null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.plan=ut(this.head,n.open,n.
 abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&this.align(),s("heat")&&
 this.heat.show(n.heat).then(()=>this.draw("heat")),s("set")&&this.ghosts.show(t.set),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||
 this.selected?.span!==n.sel)&&this.select(),s("r0","r1","only","open","align","step","at","sort")&&n.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","hea\
-t"),Mn(this.tools,this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=
+t"),Sn(this.tools,this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=
 t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.
 value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.
 view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,
@@ -610,17 +610,17 @@ n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof q)||t.status
 lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}clear(){this.store.set({sel:null,r0:null,r1:null}),this.panel.hide()}time(t){return this.
 state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};
 let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.
-frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=vn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(
+frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=wn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(
 this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},Te(e),this.
 head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.
 body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=we(this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[u,d]=xe(p,n);if((d-
 u)*40<this.width)for(let m=u;m<d;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=Bi*(n.t1-n.t0)/this.width,
-h=this.state.by==="wall"?ls(oe(this.ghosts.all,n),r,l,zi):[];return{view:n,width:this.width,height:e,top:t,lanes:le(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.
+h=this.state.by==="wall"?hs(oe(this.ghosts.all,n),r,l,zi):[];return{view:n,width:this.width,height:e,top:t,lanes:le(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.
 alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===
 1?this.ghosts.words():""}above(){let{lanes:t}=we(this.head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.
 state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),
 e=this.dirty,{stats:n}=this.painter;this.dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.
-marks(),e.has("gutter")&&(us(this.gutter,this.head,this.plan,this.state.rank,this.alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,
+marks(),e.has("gutter")&&(ds(this.gutter,this.head,this.plan,this.state.rank,this.alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,
 this.body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(
 0,2e3))}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=we(this.head,this.state.only),s=Dt(e.length),i=this.otherwise(e);x(this.legend,o("div",null,this.
 state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more replicas not shown`),...t?e.map(r=>{let l=o("div",{class:s<18?"low":null},r.name===
@@ -628,29 +628,29 @@ state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more rep
 ectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Wt.needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,
 this.strips])p.style.height=t.height+"px";for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=
 t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=yt+"px",this.minimap.
-paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=W.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=ks(
+paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=W.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=Ms(
 t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.
 counters.paint(this.state.counters&&this.state.by==="wall"?t.view:null,t.width,this.palette,this.state.rank),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>
 0&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=xe(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,
 e=this.scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===
-null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:is(t),awaited:t===null?null:t.last===t.rank?t:xt(t),range:this.state.range,collective:this.crossing?.
+null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:rs(t),awaited:t===null?null:t.last===t.rank?t:xt(t),range:this.state.range,collective:this.crossing?.
 links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.
 state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((r,l)=>[l,[r]])),i=Math.
-max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);ds(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,
+max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);cs(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,
 t1:n}=t.view,s=this.plan.groups.filter(l=>l.y+l.height>t.top&&l.y<t.top+t.height).map(l=>l.rank),i=this.state.counters&&this.state.by==="wall",r=JSON.stringify(
 [e,n,this.state.by,t.stretched?s:0,i&&[this.state.rank,t.width]]);r===this.settled||!this.head.stretch&&!i||this.state.by!=="wall"&&!t.stretched||(this.settled=
 r,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let l=Math.floor(e),h=Math.ceil(n);i&&this.counters.rest(t.view,t.width,this.state.
 rank).then(()=>this.draw("lanes"));let p=t.stretched?this.source.moved(s,l,h,240).then(u=>{this.moved=new Map(s.map((d,m)=>[d,u[m]]))}):this.source.ribbons(l,h).
 then(u=>{this.ribbons=u});this.done("rest"),p.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.
-keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),P()}},_n=class{el=o("div",null);view=null;closed=!1;constructor(t){k("timeline/hea\
-d",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Sn(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){
-this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},Ts={id:"timeline",title:"Timeline",needs:"capture",open:a=>new _n(
+keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),P()}},Tn=class{el=o("div",null);view=null;closed=!1;constructor(t){k("timeline/hea\
+d",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new _n(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){
+this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},Rs={id:"timeline",title:"Timeline",needs:"capture",open:a=>new Tn(
 a)};function Ii(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
 (h,p)=>{let u=l(h),d=l(p);return Number.isNaN(u)||Number.isNaN(d)?Number(Number.isNaN(u))-Number(Number.isNaN(d)):r*(+(u>d)-+(u<d))})}return i.sort((l,h)=>r*s.text(
 l).localeCompare(s.text(h),"en"))}function Fi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
-every(r=>i.includes(r))})}function Tn(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
+every(r=>i.includes(r))})}function Rn(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
 test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function Rs(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Di=100,
+`}function Es(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Di=100,
 Rt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
 "div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Ii(Fi(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
@@ -660,28 +660,28 @@ d})}},h.title,p&&o("span",{"aria-hidden":"true"},u?" ▾":" ▴")))})),l=i.map(h
 map(u=>o("td",{class:(u.num?"r ":"")+(u.class??"")},u.cell?u.cell(h):u.text(h))));return this.onpick&&p.addEventListener("click",u=>u.target.closest("a, button")===
 null&&this.onpick(h)),p});x(this.el,o("table",null,o("thead",null,r),o("tbody",null,...l))),s.length===0&&this.el.append(o("p",{class:"none"},this.rows.length===
 0?"There are no rows.":"No row matches.")),s.length>i.length&&this.el.append(o("button",{class:"more button",on:{click:()=>this.store.set({all:"1"})}},`Show all\
- ${s.length}`))}};function J(a,t){return a.total[t]/Math.max(a.steps,1)}function Ce(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Es(a){let t=a.parent.length,e=a.other.
+ ${s.length}`))}};function J(a,t){return a.total[t]/Math.max(a.steps,1)}function Ce(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Ls(a){let t=a.parent.length,e=a.other.
 length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=a.parent[i];n.last[r]===
 0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(J(a,i),e?Ce(a,i):0,s[i]),i>0&&(s[a.
-parent[i]]+=n.weight[i]);return n}function Ls(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
+parent[i]]+=n.weight[i]);return n}function As(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
 s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let u=t.weight[p]/i;u>=n&&r.push({node:p,depth:l.depth+1,x:h,
-w:u}),h+=u}}return s}function As(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function qe(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Ps(a,t){let e=J(a,t),n=Ce(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var Q=19,ji=60;function Ui([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
+w:u}),h+=u}}return s}function Ps(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
+function qe(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Cs(a,t){let e=J(a,t),n=Ce(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var Q=19,ji=60;function Ui([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
 000000":"#ffffff"}var $e=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
 (e.preventDefault(),e.stopPropagation()))}onpick;el=o("div",{class:"flame"});ground=this.el.appendChild(o("canvas",{tabindex:"0",role:"img"}));over=this.el.appendChild(
 o("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];focus=0;at=-1;lit=()=>!1;sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.
-draw()));set(t,e){this.flame=t,this.tree=Es(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
+draw()));set(t,e){this.flame=t,this.tree=Ls(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
 this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/Q);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-Ls(t,e,this.focus,.7/n).filter(p=>p.depth<ji);let i=(this.drawn.reduce((p,u)=>Math.max(p,u.depth),0)+1)*Q;for(let p of[this.ground,this.over])p.style.height=i+"\
+As(t,e,this.focus,.7/n).filter(p=>p.depth<ji);let i=(this.drawn.reduce((p,u)=>Math.max(p,u.depth),0)+1)*Q;for(let p of[this.ground,this.over])p.style.height=i+"\
 px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
 serif",r.textBaseline="middle";let l=st(),h=new Map;for(let p of this.drawn){let u=this.colorOf(t,p.node),d=h.get(u);if(!d){let v=u.startsWith("=")?this.difference(
 l,Number(u.slice(1))):H(l(u));h.set(u,d=[`rgb(${v.join()})`,Ui(v)])}let m=p.x*n,c=p.w*n,f=p.depth*Q;r.fillStyle=d[0],r.fillRect(m,f,Math.max(c-(c>4?1:0),.5),Q-1);
 let b=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||b)&&(r.fillStyle=l("mark"),r.fillRect(m,f+Q-4,Math.max(c-1,1),3)),!(c<40)&&(r.fillStyle=d[1],
-r.fillText(Gi(r,b,c-8),m+4,f+Q/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Ps(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
+r.fillText(Gi(r,b,c-8),m+4,f+Q/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Cs(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
 name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Wi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?F([H(t("cold")),H(t("warm")),H(t("high"))],
 e):F([H(t("cold")),H(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();N(this.ground,e??s.x*this.ground.
 clientWidth+10,n??(s.depth+.5)*Q,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
@@ -695,7 +695,7 @@ let i=n?n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-
 onpick(n.node),!0):!1;case"Escape":{let i=qe(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Wi(a,t){let e=0;for(;a.parent[t]>=
 0;t=a.parent[t])e++;return e}function Gi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
 width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var Ne={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},Vi=["c","by","rank","kind","vs"],Rn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Rt(e,
+frame:{title:"Python",one:"Python function"}},Vi=["c","by","rank","kind","vs"],En=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Rt(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","next grouping",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, clear the selection",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),
@@ -734,7 +734,7 @@ text:c=>g(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>g(c.max_n
 eds the fastest's, or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Xi},...t.rows.some(c=>c.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.
 tflop_s,text:c=>m(c.tflop_s,u(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.gb_s,text:c=>m(c.gb_s,u(c.gb_s))}]:[]]:[]]}show(){!this.
 rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.
-flame,e=this.graph.walk;if(!t||!e)return;let n=A(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:As(t,e);this.graph.zoom(s);let{store:i}=this.context,
+flame,e=this.graph.walk;if(!t||!e)return;let n=A(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Ps(t,e);this.graph.zoom(s);let{store:i}=this.context,
 r=qe(t,s),l=(u,d)=>o("a",{href:L({...i.params,node:String(u)})},d),h=u=>t.names[t.name[u]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===0)return x(
 this.crumbs,`${g(p)} of GPU time per step and rank, over ${_(String(this.rows.steps))} steps of all ranks together`);x(this.crumbs,l(0,"all"),...r.flatMap((u,d)=>r.
 length>6&&d>=2&&d<r.length-3?d===2?[" › ",o("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",u===s?o("b",null,h(u)):l(u,h(u))]))}light(){
@@ -742,9 +742,9 @@ let{sel:t,q:e=""}=this.context.store.params,n=e.toLowerCase().split(/\s+/).filte
 includes(r)));let s=this.table.shown().length;x(this.found,this.rows&&e!==""&&`${s} of ${this.rows.rows.length}`)}legend(){let t=this.flame,e=t.other.length>0,n=[
 ...new Set(t.class.filter(s=>s!==""))];x(this.el.querySelector(".under-flame"),...e?[I("--under","shorter here"),I("--cold","the same"),I("--high","longer here,\
  or new")]:n.map(s=>I("--"+s.toLowerCase(),s)),t.left_out>0&&o("span",null,`${_(String(t.left_out))} parts are too small to see`))}csv(){if(!this.rows)return;let t=this.
-columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self","other","diff","median","median2","p99","max"].includes(i.id)?" (ns)":"",s=[Tn(
-[...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Tn([...t.map(r=>r.id==="diff"?i.total_ns/Math.
-max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Rs(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text\
+columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self","other","diff","median","median2","p99","max"].includes(i.id)?" (ns)":"",s=[Rn(
+[...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Rn([...t.map(r=>r.id==="diff"?i.total_ns/Math.
+max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Es(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text\
 /csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return Number.isFinite(n)?t.id===
 "share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Vi))return this.
 head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","a\
@@ -752,39 +752,39 @@ ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort()
 replace(/[^a-z]/g,"-"),title:a})}function Xi(a){return a.only_rank?"only "+a.only_rank:a.rank_spread>=.005?"+"+S(a.rank_spread):""}function Yi(a,t,e){let n=o("i",
 {class:"s-"+(a.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",o("span",{class:"part"},o("span",{class:"bar",
 "aria-hidden":"true"},n),o("span",null,S(e)))}function Ji(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+
-"%",o("span",{class:"part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,$(a)))}var Cs={id:"kernels",title:"Kernels",needs:"capture",open:a=>new Rn(
+"%",o("span",{class:"part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,$(a)))}var qs={id:"kernels",title:"Kernels",needs:"capture",open:a=>new En(
 a)};var Qi={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function Gt(a,t,e){return a.map((n,s)=>({name:n,label:Qi[n]??vt(n),ns:t[s]/Math.
-max(e,1)}))}function En(a){return a.reduce((t,e)=>t+e.ns,0)}function Ln(a,t){return`${a.label} ${g(a.ns)} (${S(a.ns/(t||1))})`}function Z(a,t,...e){let n=document.
-createElement(a);return n.append(t),n.classList.add(...e),n}function $s(a,t,e){let n=document.createElement("table"),s=n.createTHead().insertRow(),i=n.createTBody();
+max(e,1)}))}function Ln(a){return a.reduce((t,e)=>t+e.ns,0)}function An(a,t){return`${a.label} ${g(a.ns)} (${S(a.ns/(t||1))})`}function Z(a,t,...e){let n=document.
+createElement(a);return n.append(t),n.classList.add(...e),n}function Ns(a,t,e){let n=document.createElement("table"),s=n.createTHead().insertRow(),i=n.createTBody();
 n.className="shares",n.createCaption().textContent=a,t.forEach((r,l)=>{let h=Z("th",r,...l>1?["r"]:[]);h.setAttribute("scope","col"),s.append(h)});for(let[r,l,...h]of e){
 let p=Z("th",r),u=i.insertRow();p.setAttribute("scope","row"),u.append(p,Z("td",l),...h.map(d=>Z("td",d.replace(/(?<=≥) | (?=[nµm]?s\b|%)/g," "),"r")))}return n}
 function Zi({kind:a,why:t,bars:e}){let n=e.reduce((r,l)=>r+l.steps,0),s=e.reduce((r,l)=>r+l.told,0),i=n===0?`The kernels of ${a} steps cannot be assigned to mod\
-ules`:`The kernels of ${n-s} of ${n} ${a} steps cannot be assigned to modules and count as other kernels`;return Z("p",`${i}: ${t}.`,"caveat")}var qs=16;function Ns(a,t,e=""){
+ules`:`The kernels of ${n-s} of ${n} ${a} steps cannot be assigned to modules and count as other kernels`;return Z("p",`${i}: ${t}.`,"caveat")}var $s=16;function Hs(a,t,e=""){
 let n=t.bars.filter(m=>e===""||m.rank===e).map(m=>({rank:m.rank,steps:m.steps,parts:Gt(a.parts,m.parts,m.steps)})),s=t.why===""?[]:[Zi(t)];if(n.length===0)return s;
-let i=Math.max(...n.map(m=>En(m.parts)),1),r=n.reduce((m,c)=>m+c.steps,0),l=Gt(a.parts,a.parts.map((m,c)=>n.reduce((f,b)=>f+b.parts[c].ns*b.steps,0)),r),h=a.parts.
-indexOf("wait"),p=n.map(m=>m.parts[h].ns).sort((m,c)=>m-c)[qs-1]??1/0,u=n.filter(m=>m.parts[h].ns<=p).slice(0,qs);s.push($s(`Device time of a ${t.kind} step`,["\
-rank",t.kind+" step","time","floor"],u.map(({rank:m,parts:c})=>{let f=En(c);return[m,Ht(c,f/i,b=>Ln(b,f)),g(Math.round(f)),S(c[0].ns/(f||1))]})));let d=Z("p",n.
-length>1?"Mean: ":"","keys");return d.append(...l.filter(m=>m.ns>0).map(m=>I("--"+m.name,Ln(m,En(l))))),s.push(d),u.length<n.length&&s.push(Z("p",`The ${u.length}\
- of ${n.length} ranks that wait least for others; the mean is that of all.`,"keys")),s}function Hs(a,{rank:t,steps:e,modules:n},s=i=>i.module){let i=Math.max(...n.
+let i=Math.max(...n.map(m=>Ln(m.parts)),1),r=n.reduce((m,c)=>m+c.steps,0),l=Gt(a.parts,a.parts.map((m,c)=>n.reduce((f,b)=>f+b.parts[c].ns*b.steps,0)),r),h=a.parts.
+indexOf("wait"),p=n.map(m=>m.parts[h].ns).sort((m,c)=>m-c)[$s-1]??1/0,u=n.filter(m=>m.parts[h].ns<=p).slice(0,$s);s.push(Ns(`Device time of a ${t.kind} step`,["\
+rank",t.kind+" step","time","floor"],u.map(({rank:m,parts:c})=>{let f=Ln(c);return[m,Ht(c,f/i,b=>An(b,f)),g(Math.round(f)),S(c[0].ns/(f||1))]})));let d=Z("p",n.
+length>1?"Mean: ":"","keys");return d.append(...l.filter(m=>m.ns>0).map(m=>I("--"+m.name,An(m,Ln(l))))),s.push(d),u.length<n.length&&s.push(Z("p",`The ${u.length}\
+ of ${n.length} ranks that wait least for others; the mean is that of all.`,"keys")),s}function Os(a,{rank:t,steps:e,modules:n},s=i=>i.module){let i=Math.max(...n.
 map(p=>p.time_ns),1),r=n.map(p=>{let u=Math.min(p.floor_ns,p.time_ns),d=Math.min(Math.max(p.attainable_ns,u),p.time_ns),m=p.why!==""?Gt(["other"],[p.time_ns],e):
-Gt(["floor","start","slow"],[u,d-u,p.time_ns-d],e),c=Ht(m,p.time_ns/i,f=>Ln(f,p.time_ns/e));return[s(p),c,g(Math.round(p.time_ns/e)),p.why===""?p.floor:"not kno\
+Gt(["floor","start","slow"],[u,d-u,p.time_ns-d],e),c=Ht(m,p.time_ns/i,f=>An(f,p.time_ns/e));return[s(p),c,g(Math.round(p.time_ns/e)),p.why===""?p.floor:"not kno\
 wn",p.of_attainable>0?S(p.of_attainable):"–"]}),l=Z("p","","keys");l.append(...Gt(["floor","start","slow"],[0,0,0],1).map(p=>I("--"+p.name,p.label)));let h=n.
 filter(p=>p.why!=="").map(p=>`${p.module}: ${p.why}.`);return h.length>0&&l.append(I("--other","floor not known")),n.some(p=>p.floor.startsWith("≥"))&&h.push(
-"≥: a lower bound, so the slow part may be smaller than drawn."),[$s(`Modules of a ${a} step on ${t}`,["module",a+" step","time","floor","of attainable"],r),l,
-...h.map(p=>Z("p",p,"keys"))]}var tr=8,An=class{constructor(t){this.context=t;k("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
+"≥: a lower bound, so the slow part may be smaller than drawn."),[Ns(`Modules of a ${a} step on ${t}`,["module",a+" step","time","floor","of attainable"],r),l,
+...h.map(p=>Z("p",p,"keys"))]}var tr=8,Pn=class{constructor(t){this.context=t;k("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
 let{store:t,capture:e}=this.context,n=this.light;if(n===null)return;if(n.none)return x(this.el,o("p",{class:"caveat"},n.says));let{params:s}=t,i=e.kinds.flatMap(
 d=>n.kinds.filter(m=>m.kind===d)),r=i.find(d=>d.kind===s.kind)??i[0],l=e.ranks[Number(s.rank??NaN)]??"",h=r.ranks.find(d=>d.rank===(l||r.rank)),p=o("select",{"a\
 ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===i[0].kind?null:p.value})}},...i.map(d=>o("option",{value:d.kind},d.kind)));p.value=r.kind;let u=o(
 "select",{"aria-label":"Rank",on:{change:()=>t.set({rank:u.value})}},o("option",{value:""},"all ranks"),...e.ranks.map((d,m)=>o("option",{value:String(m)},d)));
 u.value=l===""?"":s.rank,x(this.el,o("p",{class:"lead"},n.says),o("div",{class:"tools"},i.length>1&&p,e.ranks.length>1&&u),o("figure",null,o("figcaption",null,`\
-Device time of a mean ${r.kind} step, from the floor to the whole`),...Ns(n,r,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...Hs(
+Device time of a mean ${r.kind} step, from the floor to the whole`),...Hs(n,r,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...Os(
 r.kind,h,d=>this.name(h,d))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
  take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>L(R(this.context.store.params,{tab:"timeline",...r})),s=(e.
 end_ns-e.start_ns)*tr,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
 0?i:{...i,sel:String(e.span)}),title:e.full},e.module):o("span",{title:e.full},e.module),o("a",{class:"find",href:n({q:e.full}),title:"Find its kernel in the ti\
-meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},He={id:"light",title:"Speed of light",needs:"light",open:a=>new An(a)};var er={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
+meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},He={id:"light",title:"Speed of light",needs:"light",open:a=>new Pn(a)};var er={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
 ers","time of collectives once all ranks have arrived"],gap:["Gaps","unexplained time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:com\
-m":["communication","time of kernels that communicate"]},nr=2,sr=.05,Pn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
+m":["communication","time of kernels that communicate"]},nr=2,sr=.05,Cn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
 x(this.el,this.panel,this.outcome),this.ask()}context;el=o("div",{class:"whatif"});panel=o("section",{class:"panel","aria-label":"Changes"});outcome=o("section",
 {class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){return St(this.context.
 store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.asking.abort(),this.asking=
@@ -814,13 +814,13 @@ h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Len
 Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},I("--idle","as recorded"),I("--share","as predicted")))]),o("p",{class:"note"},`The steps\
  are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${S(t.off_median)} (90th percentile ${S(t.
 off_p90)}). ${S(t.unexplained)} of the critical path are unexplained gaps, which stay, as do batches, schedules and device clocks.`),t.command!==""&&o("p",{class:"\
-note"},"On the command line: ",o("code",{class:"command"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let u=new Cn(p,t.lengths.
+note"},"On the command line: ",o("code",{class:"command"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let u=new qn(p,t.lengths.
 filter(d=>d.steps.length>0)[h]);this.plots.push(u),u.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){
 for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function ir(a,t){let e=a.
 without_ns/Math.max(a.step_ns,1)-1,n=Math.abs(e)<5e-4;return o("div",{class:"card"},o("span",{class:"name"},`${a.kind} step${t}`),o("b",null,g(a.step_ns),!n&&" \
 → ",!n&&g(a.without_ns)),o("span",{class:n?"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+S(e)),!n&&o("span",{class:"soft"},`${g(a.without_low_ns)} t\
-o ${g(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${Os(a.tokens_per_s)}${n?"":" → "+Os(a.without_tokens_per_s)} \
-output tokens/s`))}function Os(a){return _(String(Math.round(a)))}var Cn=class extends V{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),
+o ${g(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${zs(a.tokens_per_s)}${n?"":" → "+zs(a.without_tokens_per_s)} \
+output tokens/s`))}function zs(a){return _(String(Math.round(a)))}var qn=class extends V{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),
 l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};e.addEventListener("pointermove",s),e.addEventListener(
 "pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLef\
 t"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return P();
@@ -830,24 +830,24 @@ h,r.was[f],r.would[f]);h*=1.05,this.yAxis(e,h,g);let p=s.w/l,u=p>=5?1:0,d=(f,b,v
 s.y+s.h-M,Math.max(p-u-2*b,.6),M)}};d(r.was,0,"idle"),d(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline="top";let m=nt(
 l,Math.max(s.w/70,2)),c=Math.max(Math.round(m.length>1?m[1]:1),1);for(let f=0;f<l;f++)r.steps[f]%c===0&&n.fillText(String(r.steps[f]),s.x+(f+.5)*p,s.y+s.h+6)}mark({
 ctx:e,area:n,color:s}){if(this.at<0)return;let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-
-1)}},zs={id:"whatif",title:"What if",needs:"capture",open:a=>new Pn(a)};function Bs(a){return L(Nt(a,{c:null,theme:null}))}function Is(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return Nt(ft(
-a.address),{c:n,theme:t.theme??null})}var qn=class{constructor(t){this.key=t}key;read(){try{let t=JSON.parse(localStorage.getItem(this.key)??"[]");return Array.isArray(t)?t.filter(e=>typeof e.text==
+1)}},Bs={id:"whatif",title:"What if",needs:"capture",open:a=>new Cn(a)};function Is(a){return L(Nt(a,{c:null,theme:null}))}function Fs(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return Nt(ft(
+a.address),{c:n,theme:t.theme??null})}var $n=class{constructor(t){this.key=t}key;read(){try{let t=JSON.parse(localStorage.getItem(this.key)??"[]");return Array.isArray(t)?t.filter(e=>typeof e.text==
 "string"&&String(e.address).startsWith("#")):[]}catch{return[]}}write(t){localStorage.setItem(this.key,JSON.stringify(t))}},Oe=class{constructor(t,e,n){this.store=
 t;this.capture=e;this.exported=n;let s=o("form",{class:"notes-form",on:{submit:i=>(i.preventDefault(),void this.add())}},this.input,this.save);this.dialog.append(
 o("div",{class:"notes-head"},o("h2",null,"Notes"),o("button",{class:"quiet","aria-label":"Close the notes",on:{click:()=>this.dialog.close()}},"✕")),s,this.list,
 this.said),s.hidden=n}store;capture;exported;button=o("button",{class:"quiet notes-button",title:"Notes and saved places (key: b)",on:{click:()=>{this.open()}}},
 "Notes");dialog=o("dialog",{class:"notes","aria-label":"Notes"});input=o("input",{type:"text",maxlength:"500","aria-label":"Note on this view",placeholder:"A no\
 te on this view"});list=o("ol",null);said=o("p",{class:"notes-said",role:"status"});save=o("button",{class:"button"},"Save this view");answer=null;get local(){let t=this.
-capture();return new qn(`stepscope-notes ${t?.title} ${t?.span_ns} ${t?.ranks.length}`)}async open(){this.capture()!==void 0&&(this.dialog.isConnected||document.
+capture();return new $n(`stepscope-notes ${t?.title} ${t?.span_ns} ${t?.ranks.length}`)}async open(){this.capture()!==void 0&&(this.dialog.isConnected||document.
 body.append(this.dialog),this.say(""),await this.answering(k("notes",{c:this.store.params.c})),this.dialog.open||this.dialog.showModal(),this.exported||this.input.
 focus())}async answering(t){try{this.answer=await t}catch(e){if(!(e instanceof q))throw e;return this.say(e.message),!1}return this.answer.run===""&&!this.exported&&
 (this.answer.notes=this.local.read()),this.show(this.answer),!0}show(t){this.save.disabled=this.input.disabled=t.why!=="",x(this.list,...t.notes.map(e=>{let n=ft(
-e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:L(Is(e,this.store.params)),on:{
+e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:L(Fs(e,this.store.params)),on:{
 click:()=>this.dialog.close()}},e.text),o("span",{class:"tl-soft"},` ${s}, ${new Date(e.made_ms).toISOString().slice(0,16).replace("T"," ")} UTC`),!this.exported&&
 t.why===""&&o("button",{class:"quiet",title:"Remove the note","aria-label":"Remove the note "+e.text,on:{click:()=>{this.remove(e)}}},"✕"))}),t.notes.length===
 0&&o("li",{class:"tl-soft"},"There are no notes.")),this.say(this.exported?"These are the notes of the run when the page was exported.":t.why!==""?t.why:t.run!==
 ""?`Kept with run ${t.run}, in ${t.path}.`:"This capture is not a stored run: its notes stay in this browser, for this address of the viewer.")}say(t){this.said.
-textContent=t}async add(){let t=this.input.value.trim(),{params:e}=this.store;if(t===""||this.answer===null)return this.input.focus();let n=Bs(e);if(this.answer.
+textContent=t}async add(){let t=this.input.value.trim(),{params:e}=this.store;if(t===""||this.answer===null)return this.input.focus();let n=Is(e);if(this.answer.
 run!==""){if(!await this.answering(mt("notes/change",{add:{text:t,address:n}},{c:e.c})))return}else this.keep([...this.local.read(),{id:String(Date.now()),text:t,
 address:n,server:(e.c??"").split(":")[1]??"",made_ms:Date.now()}]);this.input.value=""}async remove(t){this.answer?.run!==""?await this.answering(mt("notes/chan\
 ge",{remove:t.id},{c:this.store.params.c})):this.keep(this.local.read().filter(e=>e.id!==t.id))}keep(t){try{this.local.write(t)}catch{return this.say("This brow\
@@ -857,33 +857,33 @@ addEventListener("pointerdown",s=>n=s.offsetX),this.canvas.addEventListener("cli
 bench.at[e]+(this.bench.at_once?Math.max(n[e],0):0)}shade({ctx:e,area:n,color:s}){for(let[i,r,l]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
 e.fillStyle=s(r),e.globalAlpha=l;for(let h of i){let p=Math.max(this.at(h.from,n),n.x),u=Math.min(this.at(h.to,n),n.x+n.w);u>p&&e.fillRect(p,n.y,u-p,n.h)}e.globalAlpha=
 1}}xAxis({ctx:e,area:n,color:s}){if(!this.axis)return;let i=this.bench.bin_ns,r=this.view.lo*i,l=this.view.hi*i,h=nt(l-r,Math.max(n.w/110,2)),p=h.length>1?h[1]:
-l-r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let u=Math.ceil(r/p)*p;u<=l;u+=p)e.fillText(Yn(Math.round(u),p),Math.min(this.at(u,n),
+l-r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let u=Math.ceil(r/p)*p;u<=l;u+=p)e.fillText(Jn(Math.round(u),p),Math.min(this.at(u,n),
 n.x+n.w-14),n.y+n.h+5)}inside({ctx:e,area:n},s){e.save(),e.beginPath(),e.rect(n.x,n.y,n.w,n.h),e.clip(),s(),e.restore()}bins(){return this.fine??this.bench}stairs({
 ctx:e,area:n,color:s},i,r,l,h){let p=this.bins(),u=m=>n.y+n.h*(1-m/r),d=m=>this.at(p.from_ns+m*p.bin_ns,n);e.beginPath(),i.forEach((m,c)=>{e.lineTo(d(c),u(m)),e.
 lineTo(d(c+1),u(m))}),e.strokeStyle=e.fillStyle=s(l),e.lineWidth=1.5,e.stroke(),h&&(e.lineTo(d(i.length),n.y+n.h),e.lineTo(d(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
 e.globalAlpha=1)}top(e){let n=this.bins(),s=r=>(r*this.bench.bin_ns-n.from_ns)/n.bin_ns,i=0;for(let r=Math.max(Math.floor(s(this.view.lo)),0);r<Math.min(Math.ceil(
 s(this.view.hi)),e.length);r++)i=Math.max(i,e[r]);return i*1.06||1}tip(e){let n=this.bench;if(e<0||e>=n.running.length)return null;let s=[],i=l=>l>=e*n.bin_ns&&
-l<(e+1)*n.bin_ns,r=Fs(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((u,d,m)=>d>u&&i(
+l<(e+1)*n.bin_ns,r=Ds(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((u,d,m)=>d>u&&i(
 this.when(m,h))?d:u,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.push([dt(n)?"output tokens in the busiest second":"output tokens in the last sec\
-ond",$n(n.busiest[e])]),!n.embedding&&dt(n)&&s.push(["output tokens/s, mean",$n(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",_(String(n.most[e]))],
+ond",Nn(n.busiest[e])]),!n.embedding&&dt(n)&&s.push(["output tokens/s, mean",Nn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",_(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
-push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function Fs(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function $n(a){return a===0?"0":a>=99.95?_(String(Math.round(a))):a.toFixed(1)}function rr(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function Ds(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
+e.push(s)),e}function Nn(a){return a===0?"0":a>=99.95?_(String(Math.round(a))):a.toFixed(1)}function rr(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 a)));n<=t;n*=10)for(let s of[1,2,5])s*n>=a&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
 e}var ze=[["ttft","k1",1],["e2e","k0",2]],Be=class extends ot{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of ze)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
-y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return Fs(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
+y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return Ds(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
 s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of ze){let h=this.bench[l];for(let p of this.shown(l)){let u=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
 this.failed(p)?n.y+n.h-5:NaN,d=(this.at(this.when(p,h),n)-t)**2+(u-e)**2;d<=r&&(r=d,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
 let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of rr(l,h))e.fillStyle=
 s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(g(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,g);this.inside(t,()=>{for(let[
-p,u,d]of ze){let m=i.limits[p];m&&(!this.log||m>l)&&Ds(t,this.y(m,r,n),u),e.globalAlpha=.75;for(let c of this.shown(p))i[p][c]>0&&(e.fillStyle=s(i.touched[c]&d?
+p,u,d]of ze){let m=i.limits[p];m&&(!this.log||m>l)&&js(t,this.y(m,r,n),u),e.globalAlpha=.75;for(let c of this.shown(p))i[p][c]>0&&(e.fillStyle=s(i.touched[c]&d?
 "k4":u),e.beginPath(),e.arc(this.at(this.when(c,i[p]),n),this.y(i[p][c],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
 this.failed(p)&&e.fillRect(this.at(i.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)}mark(t){super.mark(t);let{ctx:e,area:n,color:s}=t,i=this.chosen,r=this.bench,l=this.
 range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of ze)r[h][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[h]),n),this.y(r[h][i],
-l,n),5,0,7),e.stroke())})}};function Ds({ctx:a,area:t,color:e},n,s){a.strokeStyle=e(s),a.lineWidth=1.5,a.setLineDash([6,4]),a.beginPath(),a.moveTo(t.x,n),a.lineTo(
+l,n),5,0,7),e.stroke())})}};function js({ctx:a,area:t,color:e},n,s){a.strokeStyle=e(s),a.lineWidth=1.5,a.setLineDash([6,4]),a.beginPath(),a.moveTo(t.x,n),a.lineTo(
 t.x+t.w,n),a.stroke(),a.setLineDash([])}function dt(a){return a.bin_ns>=1e9}var Ie=class extends ot{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
-tokens:e.busiest);this.shade(t),this.yAxis(t,s,$n),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!dt(
+tokens:e.busiest);this.shade(t),this.yAxis(t,s,Nn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!dt(
 e)),dt(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=g(this.bins().bin_ns);return this.fine?`Output tokens in eac\
 h ${t}`:dt(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},Fe=class extends ot{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
 i=this.bench,r=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(d=>d.at>=l&&d.at<=h),u=Math.max(this.top(r.most),...p.map(d=>d.queued*1.06));this.shade(
@@ -900,20 +900,20 @@ other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["val
 shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=u=>s.y+s.h*(1-u/l);this.yAxis(e,l,g),n.textBaseline=
 "top";let p=-1/0;for(let[u,d]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-u)>this.nines)
 break;let m=this.x(u,s),c=n.measureText(d).width,f=Math.min(m-c/2,s.x+s.w+8-c);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
-i("soft"),n.textAlign="left",n.fillText(d,f,s.y+s.h+6),p=f+c)}r.limit>0&&r.limit<l&&Ds(e,h(r.limit),"high");for(let[u,d]of[[this.other,"k4"],[r,"k0"]])u&&(n.beginPath(),
+i("soft"),n.textAlign="left",n.fillText(d,f,s.y+s.h+6),p=f+c)}r.limit>0&&r.limit<l&&js(e,h(r.limit),"high");for(let[u,d]of[[this.other,"k4"],[r,"k0"]])u&&(n.beginPath(),
 u.values.forEach((m,c)=>n.lineTo(this.x(u.shares[c],s),h(m))),n.strokeStyle=i(d),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ar(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function Nn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ar(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function Hn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
 ...a.cols.map(t=>t.name===""?o("td"):o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.
 map(or)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function or(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
-full},a.text):a.text)}function js(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Lt(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
+full},a.text):a.text)}function Us(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Lt(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
 return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var Et=18,je=class extends ot{constructor(e,n,s,i){super(e,i.lanes.length*Et+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
 i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/Et),0),this.rows()-
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
-hi-this.view.lo)*this.bench.bin_ns)/s.w,p=js(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
+hi-this.view.lo)*this.bench.bin_ns)/s.w,p=Us(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
 kinds.map(p=>i(bt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,u)=>{let d=s.y+u*Et;n.
-fillStyle=i("soft"),n.fillText(lr(n,Lt(p),s.x-8),s.x-6,d+Et/2),n.fillStyle=i("line"),n.fillRect(s.x,d+Et-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=js(p.to,
+fillStyle=i("soft"),n.fillText(lr(n,Lt(p),s.x-8),s.x-6,d+Et/2),n.fillStyle=i("line"),n.fillRect(s.x,d+Et-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=Us(p.to,
 l);c<p.from.length&&p.from[c]<=h;c++){let f=this.lit===null||this.lit[u].has(c),b=this.at(p.from[c],s),v=Math.max(this.at(p.to[c],s),b+.5);v<m+.5&&!f||(n.globalAlpha=
 f?1:.2,n.fillStyle=r[p.kind[c]],n.fillRect(b,d+3,v-b-(v-b>3?1:0),Et-6),m=Math.max(m,v))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
@@ -934,14 +934,14 @@ area:s,color:i}=e,r=this.requests.index.indexOf(this.marked);if(r<0)return;let[l
 lineWidth=1.5;let p=this.at(this.requests.sent[r],s),u=this.at(this.requests.done[r],s);n.strokeRect(p-1,l-1,Math.max(u-p+2,3),h+2)})}point(e,n,s,i){super.point(
 e,n,s,i),this.canvas.style.cursor=s!==void 0&&i!==void 0&&this.barAt(s,i)>=0?"pointer":""}tipAt(e,n){let s=this.barAt(e,n),i=this.requests;if(s<0)return null;let r=[
 ["sent at",g(i.sent[s])]];return i.failed[s]?r.push(["failed after",g(i.done[s]-i.sent[s])]):(i.first[s]>=0&&r.push(["TTFT",g(i.first[s]-i.sent[s])]),r.push(["E\
-2E",g(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["affected","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function Us(a){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[a]}function Ws(a){return["queue","prefill","wait","decode",
-"reply","unknown"].map(e=>({of:e,ns:a.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var Gs={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
+2E",g(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["affected","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function Ws(a){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[a]}function Gs(a){return["queue","prefill","wait","decode",
+"reply","unknown"].map(e=>({of:e,ns:a.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var Vs={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
 decode",reply:"reply",unknown:"not recorded"};function We(a,t=!1){let e=a.reduce((i,r)=>i+r.ns,0)||1,n=o("div",{class:"parts","aria-hidden":"true"},...a.map(i=>{
-let r=o("i",{title:`${i.name} ${g(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${Us(i.of)})`,r})),s=i=>{let r=o("i");return r.style.
-background=`var(--${Us(i)})`,r};return t?o("div",null,n,o("p",{class:"keys"},...Ws(a).map(i=>o("span",{class:"key"},s(i.of),Gs[i.of]+" ",o("b",null,g(i.ns)))))):
-o("div",null,n,o("p",{class:"keys sums"},...Ws(a).map(i=>o("span",{class:"key"},s(i.of),Gs[i.of]+" ",o("b",null,g(i.ns))))),o("table",{class:"split"},o("tbody",
+let r=o("i",{title:`${i.name} ${g(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${Ws(i.of)})`,r})),s=i=>{let r=o("i");return r.style.
+background=`var(--${Ws(i)})`,r};return t?o("div",null,n,o("p",{class:"keys"},...Gs(a).map(i=>o("span",{class:"key"},s(i.of),Vs[i.of]+" ",o("b",null,g(i.ns)))))):
+o("div",null,n,o("p",{class:"keys sums"},...Gs(a).map(i=>o("span",{class:"key"},s(i.of),Vs[i.of]+" ",o("b",null,g(i.ns))))),o("table",{class:"split"},o("tbody",
 null,...[...a].sort((i,r)=>r.ns-i.ns).map(i=>o("tr",null,o("th",{scope:"row"},s(i.of),i.name,i.more&&o("small",null,i.more)),o("td",null,g(i.ns)),o("td",null,S(
-i.ns/e)))))))}function Vs(a,t,e){let n=a.moments.find(i=>i.name==="sent")?.at??a.moments[0]?.at??0;return o("aside",{class:"panel","aria-label":"Request "+a.index},
+i.ns/e)))))))}function Ks(a,t,e){let n=a.moments.find(i=>i.name==="sent")?.at??a.moments[0]?.at??0;return o("aside",{class:"panel","aria-label":"Request "+a.index},
 o("header",null,o("h2",null,"Request ",String(a.index),a.turn>0&&`, turn ${a.turn+1}`),o("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),a.id!==""&&o("p",{class:"id"},o("code",null,a.id)),a.failure!==""&&o("p",{class:"caveat"},"failed: "+a.failure+(a.error?": "+a.error:"")),a.ttft&&
 pr("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),ur(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
@@ -954,7 +954,7 @@ n "+t.place)),We(t.parts))}function ur(a,t,e){if(!t||a.steps.length===0)return n
 "Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${Lt(r)}\
 : ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var dr=2e5,cr=120,Ge=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new gt(r.running.length,dr/r.bin_ns);let l=w=>o(
 "canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,M,y,...E)=>o("figure",null,o("figcaption",null,typeof w=="string"?o("span",null,w):w,o("span",{class:"ke\
-ys"},...M.map(([T,O])=>Ks(T,O)),...E)),y),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],u=o("input",{type:"ch\
+ys"},...M.map(([T,O])=>Xs(T,O)),...E)),y),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],u=o("input",{type:"ch\
 eckbox"});u.checked=!0,u.addEventListener("change",()=>{this.latency.log=u.checked,this.latency.draw()});let d=l(`Latency of requests by ${r.at_once?"end":"send"}\
  time`);this.latency=new Be(d,220,r,this.view),this.latency.whenClicked((w,M)=>{let y=this.latency.near(w,M);this.choose(y<0?null:r.index[y])});let m=new Fe(l("\
 Requests in progress over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let c=r.embedding?null:new Ie(l("Outpu\
@@ -971,7 +971,7 @@ c.canvas),h("Requests",[["host","in progress"],...r.embedding?[]:[["k0","in deco
 this.strip,h("Requests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),o("p",{class:"hin\
 t"},"Drag to zoom all plots, double-click to show the whole run. Click a dot or a bar to see the waits of its request.")),this.side),this.slow,o("section",null,
 o("h3",null,"Distributions"),o("div",{class:"spreads"},...v)),o("section",{class:"said"},o("h3",null,"Other facts"),o("dl",null,...e.facts.flatMap(w=>[o("dt",null,
-w.label),o("dd",{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>o("section",null,o("h3",null,w.title),Nn(w)))),this.view.whenMoved=()=>this.
+w.label),o("dd",{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>o("section",null,o("h3",null,w.title),Hn(w)))),this.view.whenMoved=()=>this.
 moved(),e.recorded&&x(this.strip,o("p",{class:"soft"},"Reading the recorded steps…"))}store;run;requests;el;against=o("select",{"aria-label":"Compare with"});view;plots=[];latency;tokens=null;rate=o(
 "span");binned=[];bars;lanes=null;steps=null;strip=o("div",{class:"strip"});slow=o("section",{class:"slow"});side=o("div",{class:"side"});note=o("span",{class:"\
 soft"});chosen="";timer=0;start(){this.follow(this.store.params),this.restyle()}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.timer);for(let t of this.
@@ -993,7 +993,7 @@ params.pass!==void 0?this.choose(null):this.whole()}next(t){let e=this.requests.
 Math.max(n+t,0),e.length-1)];s!==void 0&&this.store.set({req:s,lane:null,pass:null})}bare(){this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,[]),this.
 lanes?.light(null),this.panel(null)}panel(t){x(this.side,t),this.el.classList.toggle("open",t!==null)}async showRequest(t){let e=this.chosen,n=await k("load/req\
 uest",{run:this.run.id,rep:this.run.rep,index:t});e===this.chosen&&(this.latency.chosen=this.run.plots.index.indexOf(t),this.latency.again(),this.bars.light(t,n.
-with.map(s=>s.index)),this.lanes?.light(n.steps.length?n.steps:null),this.panel(Vs(n,this.steps,{request:s=>this.choose(s),timeline:(s,i,r)=>this.timeline(s,i,r),
+with.map(s=>s.index)),this.lanes?.light(n.steps.length?n.steps:null),this.panel(Ks(n,this.steps,{request:s=>this.choose(s),timeline:(s,i,r)=>this.timeline(s,i,r),
 close:()=>this.choose(null)})))}async showStep(t){let e=this.chosen,n=this.steps?.lanes[t.lane],s=await k("load/step",{run:this.run.id,lane:t.lane,step:t.step});
 if(e!==this.chosen||!this.steps||!n)return;this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,s.with.map(r=>r.index)),this.lanes?.light([t]);let i=this.
 timeline(t.lane,n.from[t.step],n.to[t.step]);this.panel(o("aside",{class:"panel","aria-label":"Step "+t.step},o("header",null,o("h2",null,`Step ${t.step}`),o("b\
@@ -1003,7 +1003,7 @@ step])),o("dt",null,"took"),o("dd",null,g(n.to[t.step]-n.from[t.step]))),i&&o("p
 length?"Requests in this step":"No request of this load was in this step"),o("p",{class:"chips"},...s.with.map(r=>o("button",{class:"chip",title:r.id,on:{click:()=>this.
 choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return L(R(this.store.params,
 {tab:"timeline",c:s.capture,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=o("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
-me"});x(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>Ks(["k0","k1","k2",
+me"});x(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>Xs(["k0","k1","k2",
 "k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),o("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoom to\
  them"))),e)),this.lanes=new je(e,this.run.plots,this.view,t),this.lanes.whenChosen=n=>this.store.set({req:null,lane:n.lane,pass:n.step},"push"),this.plots.push(
 this.lanes),this.lanes.draw(),x(this.slow,o("h3",null,"Waits of the slow requests",o("span",{class:"soft"},t.steps_by==="time"?", by time":", by request id")),o(
@@ -1011,16 +1011,16 @@ this.lanes),this.lanes.draw(),x(this.slow,o("h3",null,"Waits of the slow request
 this.chosen="",this.follow(this.store.params)}unjoined(t){x(this.strip,o("p",{class:"soft"},"The waits of requests in recorded steps are unknown: "+t))}tail(t,e){
 let n=[...new Set(e.cases)];return o("div",null,o("h4",null,t,o("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${g(e.p99_ns)}`:"")),n.length===0?o("p",{class:"soft"},
 "none in the recorded window"):We(e.parts,!0),e.below&&o("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one there"),o("\
-p",{class:"chips"},...n.slice(0,24).map(s=>o("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function Ks(a,t){
+p",{class:"chips"},...n.slice(0,24).map(s=>o("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function Xs(a,t){
 let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function mr(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
 o("dl",null,o("dt",null,"A"),o("dd",null,a.sides[0]),o("dt",null,"B"),o("dd",null,a.sides[1])),o("p",{class:"verdict"},a.verdict),a.unlike.length>0&&o("ul",null,
-...a.unlike.map(t=>o("li",null,t))),...a.tables.map(t=>Nn(t)),...a.notes.map(t=>o("p",{class:"soft"},t)))}function Xs(a,t){return JSON.stringify([a.run??t.session.run,a.rep,a.vs])}var Hn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
+...a.unlike.map(t=>o("li",null,t))),...a.tables.map(t=>Hn(t)),...a.notes.map(t=>o("p",{class:"soft"},t)))}function Ys(a,t){return JSON.stringify([a.run??t.session.run,a.rep,a.vs])}var On=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","move to earlier times",n(s=>s.
 pan(-.25))),e.bind("d","Benchmark","move to later times",n(s=>s.pan(.25))),e.bind("0","Benchmark","show the whole run",n(s=>s.whole())),e.bind("c","Benchmark","\
 show the captured window",n(s=>s.captured())),e.bind("j","Benchmark","next request",n(s=>s.next(1))),e.bind("k","Benchmark","previous request",n(s=>s.next(-1))),
 e.bind("Escape","Benchmark","clear the selection",n(s=>s.release())),this.open()}context;el=o("div",{class:"bench"});page=null;shown="";gone=new AbortController;update(t){
-Xs(t,this.context)===this.shown?this.page?.follow(t):this.open()}restyle(){this.page?.restyle()}close(){this.gone.abort(),this.page?.close()}open(){let{store:t,
-session:e}=this.context,n=t.params,s=n.run??e.run;this.close(),this.page=null,this.shown=Xs(n,this.context),this.gone=new AbortController,s===""?this.choose():this.
+Ys(t,this.context)===this.shown?this.page?.follow(t):this.open()}restyle(){this.page?.restyle()}close(){this.gone.abort(),this.page?.close()}open(){let{store:t,
+session:e}=this.context,n=t.params,s=n.run??e.run;this.close(),this.page=null,this.shown=Ys(n,this.context),this.gone=new AbortController,s===""?this.choose():this.
 show(s,n.rep,n.vs)}async choose(){let{signal:t}=this.gone,e=await k("load/runs",{},t);if(t.aborted)return;if(e.length===0){x(this.el,o("div",{class:"none"},o("h\
 2",null,"No benchmark run yet"),o("p",null,"Each ",o("code",null,"stepscope bench serving --url http://HOST:30000")," keeps one; with ",o("code",null,"--profile"),
 " it also records steps.")));return}let n=["request throughput","output throughput","TTFT p50","TTFT p99","ITL p50","ITL p99"];x(this.el,o("h2",null,"Benchmark \
@@ -1033,42 +1033,42 @@ uests",l,s),h&&k("load",h,s),h&&k("load/compare",{run:t,vs:n},s)]);if(s.aborted)
 if(!r.exported){let b=await k("load/runs",{},s);if(s.aborted)return;x(f,o("option",{value:""},"no other run"),...b.filter(v=>v.id!==t).map(v=>o("option",{value:v.
 id},[v.id,...v.tags].join(" ")))),f.value=n??"",f.addEventListener("change",()=>i.set({vs:f.value||null},"push")),f.disabled=f.options.length<2}if(p.recorded)try{
 let b=await k("load/steps",{run:t},s);!s.aborted&&b.rep===p.rep?c.join(b):s.aborted||c.unjoined(`steps were recorded in repetition ${b.rep+1} of this load`)}catch(b){
-if(s.aborted)return;c.unjoined(b instanceof Error?b.message:String(b))}}},Ys={id:"bench",title:"Benchmark",needs:"runs",open:a=>new Hn(a)};function On(a){return a.p99_to_ns===null?"over "+g(a.p99_from_ns):a.p99_from_ns>0?`${g(a.p99_from_ns)} to ${g(a.p99_to_ns)}`:"under "+g(a.p99_to_ns)}var Ve=["ru\
-nning","queued","tokens","usage"],fr=6e4,Js=10*6e4,Vt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
-if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-Js);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].
+if(s.aborted)return;c.unjoined(b instanceof Error?b.message:String(b))}}},Js={id:"bench",title:"Benchmark",needs:"runs",open:a=>new On(a)};function zn(a){return a.p99_to_ns===null?"over "+g(a.p99_from_ns):a.p99_from_ns>0?`${g(a.p99_from_ns)} to ${g(a.p99_to_ns)}`:"under "+g(a.p99_to_ns)}var Ve=["ru\
+nning","queued","tokens","usage"],fr=6e4,Qs=10*6e4,Vt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
+if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-Qs);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].
 flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??
-null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,fr),Js)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
+null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,fr),Qs)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
 samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:lt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.
 at.push(s.at_ms),n.values.push(i.includes(null)?null:lt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>gr(n.ranks.map(
 s=>lt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function gr(a){let t=a.filter(
-n=>n!==null),e=lt(t);return t.length<2||!e?null:Math.max(...t)*t.length/e}function lt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function Qs(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
-n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function Zs(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
+n=>n!==null),e=lt(t);return t.length<2||!e?null:Math.max(...t)*t.length/e}function lt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function Zs(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
+n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function ti(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
 n+l,s+h);r.length===1&&a.lineTo(n+r[0][0]+1,s+r[0][1]),a.stroke(),a.lineTo(n+r[r.length-1][0],i),a.lineTo(n+r[0][0],i),a.globalAlpha=.15,a.fill(),a.globalAlpha=
 1}}var Ke=26,Xe=class{constructor(t){this.color=t}color;canvas=o("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
 "2d"),r=this.canvas.clientWidth;if(!i||r===0)return;this.canvas.width=Math.round(r*s),this.canvas.height=Math.round(Ke*s),i.setTransform(s,0,0,s,0,0);let l=st();
-i.fillStyle=l("line"),i.fillRect(0,Ke-1,r,1),i.lineWidth=1.25,Zs(i,Qs(t,e,n,r,Ke-3),l(this.color),0,1.5,Ke)}},Ye=class extends V{constructor(e,n){super(e,120,{left:52,
+i.fillStyle=l("line"),i.fillRect(0,Ke-1,r,1),i.lineWidth=1.25,ti(i,Zs(t,e,n,r,Ke-3),l(this.color),0,1.5,Ke)}},Ye=class extends V{constructor(e,n){super(e,120,{left:52,
 bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:i}=e,{now:r,span:l}=this.
 sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((u,d)=>p.line.at[d]>=r-l?u??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
 "top";for(let[p,u]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=u,n.fillText(p===1?"now":"−"+g(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
-w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)Zs(n,Qs(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ti=60;function ei(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}var At=class extends Ye{marks=[];found(t){
-this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=ei(i.after_ms,i.onset_ms,this.sight),l=ei(i.
+w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ti(n,Zs(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ei=60;function ni(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}var At=class extends Ye{marks=[];found(t){
+this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=ni(i.after_ms,i.onset_ms,this.sight),l=ni(i.
 at_ms,i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high"),r&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*r[0],n.y,Math.max(n.w*(r[1]-r[0]),2),n.h),e.globalAlpha=1),
-l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},ni={
-alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},si=a=>a.kind!=="begin",Je=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,o("h2",null,
+l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},si={
+alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},ii=a=>a.kind!=="begin",Je=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,o("h2",null,
 "Findings"),this.list),this.write()}marks;open;told=o("section",{class:"watched","aria-live":"polite"});plot=new At(o("canvas",{role:"img","aria-label":"Request\
 s of the busiest rank relative to the mean, over the last minutes"}),t=>t.toFixed(1));figure=o("figure",null,o("figcaption",null,"Busiest rank over the mean"),this.
-plot.canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!si(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
-children.length>ti;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
-n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(si).slice(-ti).reverse();t.
+plot.canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!ii(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
+children.length>ei;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
+n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(ii).slice(-ei).reverse();t.
 length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t.length?t.map(e=>this.item(e)):[o("li",{class:"soft"},"Nothing yet.")])}item(t){
-let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return o("li",{class:ni[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).
-toISOString()},e(t.at_ms)),o("b",null,ni[t.kind]??t.kind),o("span",null,[t.server,t.rank].filter(n=>n).join(" ")),o("span",{class:"text"},t.text,t.capture!==""&&
-" ",t.capture!==""&&o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var ii={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Kt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function Pt(a,t){return t==
+let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return o("li",{class:si[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).
+toISOString()},e(t.at_ms)),o("b",null,si[t.kind]??t.kind),o("span",null,[t.server,t.rank].filter(n=>n).join(" ")),o("span",{class:"text"},t.text,t.capture!==""&&
+" ",t.capture!==""&&o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var ri={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Kt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function Pt(a,t){return t==
 null?"–":a==="usage"?S(t):_(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function br({name:a,role:t}){return t===""||a.toLowerCase().includes(
-t)?a:`${t} ${a}`}var zn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Ve.map(s=>({measure:s,value:o("b"),spark:new Xe(Kt[s])})),this.el=o("tr",null,
-o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:ii[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
+t)?a:`${t} ${a}`}var Bn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Ve.map(s=>({measure:s,value:o("b"),spark:new Xe(Kt[s])})),this.el=o("tr",null,
+o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:ri[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
 let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=Pt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
-this.dp,i.measure),e[i.measure],n)}},Bn=class{constructor(t){this.context=t;this.steps.value=String(A(t.store.params,"steps",10)),this.steps.addEventListener("c\
+this.dp,i.measure),e[i.measure],n)}},In=class{constructor(t){this.context=t;this.steps.value=String(A(t.store.params,"steps",10)),this.steps.addEventListener("c\
 hange",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),
 x(this.el,o("p",{class:"soft"},"Asking the servers…")),this.events=new EventSource("api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(
 e)),this.on("capture",e=>this.capture(e)),this.on("mark",e=>this.mark(e)),this.events.addEventListener("error",()=>this.lost("stepscope does not answer: has it \
@@ -1085,12 +1085,12 @@ button,this.told),this.button.disabled=!t.records,t.records||x(this.told,o("p",{
 n",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new Je(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.watched.
 told:this.shot,o("div",{class:"together"},o("figure",null,o("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),o("\
 figure",null,o("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.figure),o("div",{class:"scroll"},o("table",{class:"ranks"},o(
-"thead",null,o("tr",null,o("th",{scope:"col"},"rank"),...Ve.map(n=>o("th",{scope:"col"},ii[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${g(
+"thead",null,o("tr",null,o("th",{scope:"col"},"rank"),...Ve.map(n=>o("th",{scope:"col"},ri[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${g(
 t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks share one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
 add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
 let t=this.servers.map((c,f)=>this.history.last(f)),e=Math.max(...t.map(c=>c?.at_ms??0)),n=Object.fromEntries(Ve.map(c=>[c,c==="usage"?1:this.history.top(c)])),
 s=[];this.servers.forEach((c,f)=>{for(let b of this.history.ranks(f)){let v=`${f} ${b}`,w=this.history.ranks(f).length>1,M=[this.servers.length>1?br(c):"",w?"DP"+
-String(b).padStart(2,"0"):""].filter(E=>E!=="").join(" ")||c.name,y=this.rows.get(v);(!y||y.el.cells[0].textContent!==M)&&this.rows.set(v,y=new zn(f,b,M)),s.push(
+String(b).padStart(2,"0"):""].filter(E=>E!=="").join(" ")||c.name,y=this.rows.get(v);(!y||y.el.cells[0].textContent!==M)&&this.rows.set(v,y=new Bn(f,b,M)),s.push(
 y)}}),(s.length!==this.body.rows.length||s.some((c,f)=>this.body.rows[f]!==c.el))&&x(this.body,...s.map(c=>c.el));let i={now:e,span:this.history.span(e)};for(let c of s)
 c.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Kt.running},{line:this.history.total("queued"),color:Kt.queued}],i),this.
 output.show([{line:this.history.total("tokens"),color:Kt.tokens}],i),this.watched&&(this.watched.show(this.servers.map((c,f)=>this.history.imbalance(f)),i),this.
@@ -1098,7 +1098,7 @@ requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=
 mean_ns-f.mean_ns)[0],h=r.map(c=>c.usage).filter(c=>c!==null),p=l("ttft"),u=l("itl"),d=(c,f,b)=>o("div",{class:"card"},o("span",null,c),o("b",null,f),o("span",null,
 b));x(this.cards,d("Running",Pt("running",lt(r.map(c=>c.running))),"requests"),d("Queued",Pt("queued",lt(r.map(c=>c.queued))),"requests"),d("Output",Pt("tokens",
 lt(t.map(c=>c?.tokens??null))),"tokens/s"),d("KV cache",h.length?S(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),d("TTFT",p?g(p.mean_ns):
-"–",p?"mean now; p99 "+On(p):"no first token at the moment"),d("Between tokens",u?g(u.mean_ns):"–",u?"mean now; p99 "+On(u):"no token at the moment"));let m=t.
+"–",p?"mean now; p99 "+zn(p):"no first token at the moment"),d("Between tokens",u?g(u.mean_ns):"–",u?"mean now; p99 "+zn(u):"no token at the moment"));let m=t.
 map((c,f)=>c?.error?`${this.servers[f].name}: ${c.error}`:c?.restarted?`${this.servers[f].name} was restarted`:"").filter(c=>c!=="");this.lost(m.join("; ")),this.
 el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await mt("live/stop",{});return}let t=Math.min(Math.max(Math.
 round(Number(this.steps.value))||10,1),1e4);this.awaited=(await mt("live/capture",{steps:t})).n}catch(t){x(this.told,o("p",{class:"bad"},t instanceof Error?t.message:
@@ -1110,8 +1110,8 @@ t.now.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
 e.go(R(e.params,{tab:"summary",c:t,run:null}))}};function vr(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var ri={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new Bn(a):vr()};function ai(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function oi(a){return a===null?"":typeof a==
-"number"&&!Number.isInteger(a)?String(Number(a.toPrecision(6))):String(a)}function li(a,t){let e=n=>{let s=n===null?"":String(n);return/[",\r\n]/.test(s)?'"'+s.
+recorded."))}}var ai={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new In(a):vr()};function oi(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function li(a){return a===null?"":typeof a==
+"number"&&!Number.isInteger(a)?String(Number(a.toPrecision(6))):String(a)}function hi(a,t){let e=n=>{let s=n===null?"":String(n);return/[",\r\n]/.test(s)?'"'+s.
 replaceAll('"','""')+'"':s};return[a,...t].map(n=>n.map(e).join(",")+`\r
 `).join("")}var wr=[["longest kernels",`SELECT rank, step, name, start_ns, dur_ns FROM spans
 WHERE category = 'kernel' ORDER BY dur_ns DESC LIMIT 50`],["time by kernel class",`SELECT rank, class, count(*) AS kernels, sum(dur_ns) AS ns FROM spans
@@ -1121,7 +1121,7 @@ FROM spans WHERE step = 1 AND category = 'kernel' GROUP BY rank`],["shapes of ma
 OM spans
 WHERE input_dims IS NOT NULL GROUP BY name, input_dims ORDER BY calls DESC LIMIT 50`],["tables and columns",`SELECT m.name AS 'table', group_concat(c.name, ', '\
 ) AS columns
-FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type IN ('table', 'view') GROUP BY m.name ORDER BY m.name`]],xr=4e3,In=class{constructor(t){this.context=
+FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type IN ('table', 'view') GROUP BY m.name ORDER BY m.name`]],xr=4e3,Fn=class{constructor(t){this.context=
 t;this.text.value=t.store.params.sql??"",this.text.addEventListener("keydown",e=>{e.key!=="Enter"||!(e.ctrlKey||e.metaKey)||(e.preventDefault(),this.run())}),this.
 text.value!==""&&this.run()}context;worker=null;ranks=null;running=null;text=o("textarea",{spellcheck:"false",rows:"5","aria-label":"SQL",placeholder:"SELECT … \
 FROM spans"});start=o("button",{class:"button",title:"Run the query (key: Ctrl + Enter)",on:{click:()=>this.run()}},"Run");stop=o("button",{class:"button",disabled:!0,
@@ -1136,17 +1136,17 @@ store.params.c}),sql:t})})}run(){let t=this.text.value.trim();t===""||this.runni
 !1,this.said.textContent=this.worker===null?"making the tables …":"running …",pt((async()=>{let e=this.ranks===null?await this.ask("SELECT rank FROM ranks O\
 RDER BY id"):null;if(e!==null&&"error"in e)return this.show(e);e!==null&&(this.ranks=e.rows.map(n=>String(n[0]))),this.show(await this.ask(t))})()))}show(t){if(this.
 running=null,this.stop.disabled=!0,this.said.classList.toggle("bad","error"in t),"error"in t)return this.said.textContent=t.error,x(this.result);let e=t.rows.length,
-n=ai(t.columns);x(this.said,`${t.more?`the first ${e} rows`:`${e} row${e===1?"":"s"}`}, ${t.ms<10?t.ms.toFixed(1):Math.round(t.ms)} ms `,e>0&&o("a",{href:URL.createObjectURL(
-new Blob([li(t.columns,t.rows)],{type:"text/csv"})),download:"query.csv"},"CSV")),x(this.result,t.columns.length>0&&o("table",null,o("thead",null,o("tr",null,n!==
+n=oi(t.columns);x(this.said,`${t.more?`the first ${e} rows`:`${e} row${e===1?"":"s"}`}, ${t.ms<10?t.ms.toFixed(1):Math.round(t.ms)} ms `,e>0&&o("a",{href:URL.createObjectURL(
+new Blob([hi(t.columns,t.rows)],{type:"text/csv"})),download:"query.csv"},"CSV")),x(this.result,t.columns.length>0&&o("table",null,o("thead",null,o("tr",null,n!==
 null&&o("th",{scope:"col"},o("span",{class:"hidden"},"span")),...t.columns.map(s=>o("th",{scope:"col"},s)))),o("tbody",null,...t.rows.map(s=>o("tr",null,n!==null&&
 o("td",null,o("button",{class:"tl-link","aria-label":"Show in the timeline",on:{click:()=>{this.find(s,n)}}},"show")),...s.map(i=>o("td",{class:typeof i=="numbe\
-r"?"r":null,title:typeof i=="string"?i:null},oi(i))))))))}async find(t,e){let n=this.ranks?.indexOf(String(t[e.rank]))??-1,{store:s}=this.context,i=n<0?null:await k(
+r"?"r":null,title:typeof i=="string"?i:null},li(i))))))))}async find(t,e){let n=this.ranks?.indexOf(String(t[e.rank]))??-1,{store:s}=this.context,i=n<0?null:await k(
 "timeline/locate",{c:s.params.c,rank:n,start:String(t[e.start]),dur:e.dur<0?null:String(t[e.dur])});if(i===null)return void(this.said.textContent="No span of th\
 is rank begins at that time.");let r=Math.max(i.dur_ns,500);s.go(R(s.params,{tab:"timeline",rank:i.rank,sel:i.span,t0:i.start_ns-r,t1:i.start_ns+i.dur_ns+r}))}end(t){
-this.worker?.terminate(),this.worker=null,this.running?.(),t!==""&&(this.said.textContent=t)}close(){this.end("")}},hi={id:"query",title:"Query",needs:"tables",
-open:a=>new In(a)};function yr(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+this.worker?.terminate(),this.worker=null,this.running?.(),t!==""&&(this.said.textContent=t)}close(){this.end("")}},Qe={id:"query",title:"Query",needs:"tables",
+open:a=>new Fn(a)};function yr(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function pi(a){let t=Math.abs(a.value)>=1e3?_(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
-var Fn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Rt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
+var Dn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Rt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
 ()=>this.search.focus()),k("runs").then(({runs:s})=>{if(s.length===0)return x(this.el,o("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 each keep one."));x(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${_(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
@@ -1158,37 +1158,37 @@ class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status
 ""),title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>o("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(
 l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(pi).join(", "),cell:r=>r.
 numbers.slice(0,3).map(pi).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>te(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
-{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Qe={id:"\
-runs",title:"Runs",needs:"runs",open:a=>new Fn(a)};var Dn=[se,Ts,Cs,He,zs,Ys,ri,Qe,hi],ht=document.documentElement,ui=matchMedia("(prefers-color-scheme: dark)");function Xt(a){if(a instanceof DOMException&&a.name===
+{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Ze={id:"\
+runs",title:"Runs",needs:"runs",open:a=>new Dn(a)};var jn=[se,Rs,qs,He,Bs,Js,ai,Ze,Qe],ht=document.documentElement,ui=matchMedia("(prefers-color-scheme: dark)");function Xt(a){if(a instanceof DOMException&&a.name===
 "AbortError")return;let t=a instanceof Error?a.message:String(a);ht.dataset.error??=t,Yt.hidden=!1,x(Yt,t)}addEventListener("error",a=>Xt(a.error??a.message));addEventListener(
-"unhandledrejection",a=>Xt(a.reason));var Yt=o("p",{class:"trouble",role:"alert",hidden:!0}),tt=o("main",{id:"main",tabindex:"-1"}),jn=class{constructor(t){this.
+"unhandledrejection",a=>Xt(a.reason));var Yt=o("p",{class:"trouble",role:"alert",hidden:!0}),tt=o("main",{id:"main",tabindex:"-1"}),Un=class{constructor(t){this.
 session=t;this.notes=new Oe(this.store,()=>this.capture(),t.exported!==null),document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),
 tt.focus())}},"Skip to the view"),o("header",{class:"top"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),kr(t),this.perfetto,this.notes.button,this.
 picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-label":"Light or dark",on:{click:()=>this.turn()}},"◐"),o("button",{class:"quiet",title:"\
-Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("keydown",{key:"?"}))}},"?")),Yt,tt),[...Dn.filter(e=>e!==He),He].forEach((e,n)=>this.
-keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind("b","Everywhere","notes and saved places",()=>{this.notes.
-open()}),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(R(this.store.params,{tab:this.
-tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),ui.addEventListener("change",()=>this.paint()),Vn(()=>this.ready()),this.change(this.
-store.params,{})}session;store=new Zt;keys=new Qt;view=null;shown="";loose=[];reaching="";nav=o("nav",{"aria-label":"Views"});perfetto=o("a",{class:"perfetto",target:"\
-_blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned"},"Perfetto");notes;picker=o("select",{"aria-label":"\
-Capture",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.needs){case"\
-capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"tables":return this.session.exported===null&&this.offers(se);case"light":return this.
-capture()?.light??!1;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=Dn.
-filter(s=>this.offers(s)),n=this.session.captures.length>0?se:Qe;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(R(this.store.params,{tab:t}))}turn(){
-this.store.set({theme:ht.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=ht.dataset.theme;ht.dataset.theme=t==="light"||t==="da\
-rk"?t:ui.matches?"dark":"light",ht.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete ht.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,
-i=this.capture();if(["capture","tables"].includes(n.needs)&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.
-id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),$t()&&this.ready()}reach(t){
-let e=L(this.store.params);if(this.reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",tt.className="",x(tt,o("p",{class:"wait"},
-`Reading ${t} …`)),this.head(this.tab(),this.store.params);let n=()=>this.reaching===e;k("session",{open:t}).then(s=>{n()&&(this.session=s,s.opened!==t?this.store.
-set({c:s.opened}):this.change(this.store.params,this.store.params))}).catch(s=>{n()&&(tt.replaceChildren(),Xt(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){
-for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){
-this.view?.close?.(),this.shown=e,Yt.hidden=!0,delete ht.dataset.error;try{this.view=t.open(n),tt.className="view-"+t.id,tt.replaceChildren(this.view.el)}catch(s){
-this.view=null,tt.replaceChildren(),Xt(s)}}head(t,e){x(this.nav,...Dn.filter(r=>this.offers(r)).map(r=>o("a",{href:L(R(e,{tab:r.id})),"aria-current":r===t?"page":
-null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(
-s??"")}/`,this.notes.button.hidden=this.capture()===void 0||!["capture","light","tables"].includes(t.needs);let i=Jt(this.session);this.picker.hidden=i.length<2||
-!["capture","light","tables"].includes(t.needs)&&t!==Qe,this.picker.hidden||(x(this.picker,...i.map(r=>o("option",{value:r.id},r.title))),this.picker.value=e.c??
-n[0].id),document.title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(
-()=>{$t()&&(ht.dataset.ready="1")}))}};function kr({exported:a,version:t}){return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: wh\
-at is missing"),o("div",null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}; stepscope view shows the whole capture.`)))}
-document.body.replaceChildren(Yt,tt);k("session").then(a=>new jn(a)).catch(Xt);})();
+Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("keydown",{key:"?"}))}},"?")),Yt,tt),[...jn.filter(e=>e!==He&&e!==Qe),He,Qe].forEach(
+(e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind("b","Everywhere","notes and saved places",()=>{
+this.notes.open()}),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(R(this.store.params,
+{tab:this.tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),ui.addEventListener("change",()=>this.paint()),Kn(()=>this.ready()),this.change(
+this.store.params,{})}session;store=new Zt;keys=new Qt;view=null;shown="";loose=[];reaching="";nav=o("nav",{"aria-label":"Views"});perfetto=o("a",{class:"perfet\
+to",target:"_blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned"},"Perfetto");notes;picker=o("select",{
+"aria-label":"Capture",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.
+needs){case"capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"tables":return this.session.exported===null&&this.offers(se);case"\
+light":return this.capture()?.light??!1;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.
+store.params,e=jn.filter(s=>this.offers(s)),n=this.session.captures.length>0?se:Ze;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(R(this.
+store.params,{tab:t}))}turn(){this.store.set({theme:ht.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=ht.dataset.theme;ht.dataset.
+theme=t==="light"||t==="dark"?t:ui.matches?"dark":"light",ht.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete ht.dataset.ready,this.paint();let n=this.
+tab(),s=this.session.captures,i=this.capture();if(["capture","tables"].includes(n.needs)&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.
+stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.
+head(n,t),$t()&&this.ready()}reach(t){let e=L(this.store.params);if(this.reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",tt.
+className="",x(tt,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params);let n=()=>this.reaching===e;k("session",{open:t}).then(s=>{n()&&
+(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.store.params,this.store.params))}).catch(s=>{n()&&(tt.replaceChildren(),Xt(s))}).finally(
+()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.
+bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,Yt.hidden=!0,delete ht.dataset.error;try{this.view=t.open(n),tt.className="view-"+
+t.id,tt.replaceChildren(this.view.el)}catch(s){this.view=null,tt.replaceChildren(),Xt(s)}}head(t,e){x(this.nav,...jn.filter(r=>this.offers(r)).map(r=>o("a",{href:L(
+R(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,
+this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`,this.notes.button.hidden=this.capture()===void 0||!["capture","light","tables"].includes(t.needs);let i=Jt(
+this.session);this.picker.hidden=i.length<2||!["capture","light","tables"].includes(t.needs)&&t!==Ze,this.picker.hidden||(x(this.picker,...i.map(r=>o("option",{
+value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){
+requestAnimationFrame(()=>requestAnimationFrame(()=>{$t()&&(ht.dataset.ready="1")}))}};function kr({exported:a,version:t}){return a!==null&&o("details",{class:"\
+exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}\
+; stepscope view shows the whole capture.`)))}document.body.replaceChildren(Yt,tt);k("session").then(a=>new Un(a)).catch(Xt);})();

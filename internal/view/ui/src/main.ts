@@ -57,7 +57,7 @@ class Shell {
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
       trouble, main);
     // A tab has its key whether it has something to show or not, so that keys stay the same.
-    [...tabs.filter((t) => t !== light), light].forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
+    [...tabs.filter((t) => t !== light && t !== query), light, query].forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
     this.keys.bind("b", "Everywhere", "notes and saved places", () => void this.notes.open());
     this.keys.bind("\\", "Everywhere", "light or dark", () => this.turn());
     this.picker.addEventListener("change", () => this.store.go(elsewhere(this.store.params, { tab: this.tab().id, c: this.picker.value })));
