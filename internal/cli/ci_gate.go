@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,12 +192,13 @@ func (c *ciGateCmd) one(ctx context.Context, e *env, b *ci.Build, words []string
 		}
 	}
 	e.Line(fmt.Sprintf("ci gate: loading %s at %s", b.Side, b.URL))
-	id, status, err := storedRun(ctx, newEnv(e.stdin, e.out, e.errs), args, filepath.Join(c.Out, "runs"), tag)
+	var errs bytes.Buffer
+	id, status, err := storedRun(ctx, newEnv(e.stdin, e.out, io.MultiWriter(e.errs, &errs)), args, filepath.Join(c.Out, "runs"), tag)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		return "", err
+		return "", fmt.Errorf("the load of %s failed: %s", b.Side, strings.TrimPrefix(lastLine(&errs), "stepscope: "))
 	case status == exitRegression:
 		return id, errRegression
 	case status != exitOK && status != exitIncomplete:

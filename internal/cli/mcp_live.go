@@ -124,10 +124,15 @@ func (c *mcpCmd) bench(ctx context.Context, server *torch.Target, root string, l
 	var out, errs bytes.Buffer
 	id, status, err := storedRun(ctx, newEnv(strings.NewReader(""), &out, &errs), args, root, tag)
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		return "", errors.Join(fmt.Errorf("the load ended with status %d", status), errors.New(lines[len(lines)-1]))
+		return "", errors.Join(fmt.Errorf("the load ended with status %d", status), errors.New(lastLine(&errs)))
 	}
 	return id, nil
+}
+
+// lastLine returns the last line of a text.
+func lastLine(text *bytes.Buffer) string {
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	return lines[len(lines)-1]
 }
 
 // storedRun runs a command line that stores a run with a tag in root. It returns the id of the run and the exit

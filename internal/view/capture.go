@@ -42,11 +42,19 @@ type Capture struct {
 	Load string
 	// Run is the stored run that has the capture; nil: none.
 	Run *runs.Run
+	// Watched has the verdicts of the watch that recorded the window.
+	Watched []Watched
 	// Perfetto opens the capture in Perfetto; nil: this is not possible.
 	Perfetto HandOver
 
 	worth *worth.Window
 	again sync.Mutex // held while steps are replayed, and while the database is written
+}
+
+// Watched is a verdict of a watch in words, as the terminal showed it.
+type Watched struct {
+	Says string   `json:"says"` // one sentence
+	More []string `json:"more"` // the lines that explain it
 }
 
 // Beside is one of several servers recorded together.
@@ -118,6 +126,7 @@ type Head struct {
 	Load   string          `json:"load"`   // see Capture.Load
 	Light  bool            `json:"light"`  // there are pictures of the speed of light, or the reason why not
 	Map    string          `json:"map"`    // initial measure of the heatmap of ranks and steps
+	Fixes  []fix           `json:"fixes"`  // settings that remove the causes of findings
 }
 
 // Title returns the title of the capture for display.
@@ -130,7 +139,7 @@ func (c *Capture) Title() string {
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Light: c.Report.Light.Model != "", Map: timeline.Telling(c.Report)}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Light: c.Report.Light.Model != "", Map: timeline.Telling(c.Report), Fixes: c.fixes()}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}

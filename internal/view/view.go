@@ -21,7 +21,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/view/live"
 	"github.com/stepscope/stepscope/internal/view/load"
@@ -98,8 +97,8 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 		"runs":            s.list,
 		"timeline/{what}": s.of(timelines),
 		"timeline/args":   s.of(argsOf),
-		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil }),
 		"notes":           s.of(notes),
+		"summary":         s.of(summaryOf),
 		"kernels":         s.of(s.table),
 		"flame":           s.of(s.flame),
 		"light":           s.of(lightOf),

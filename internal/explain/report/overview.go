@@ -37,7 +37,8 @@ type OverviewFinding struct {
 	Evidence []OverviewProof `json:"evidence"`
 	Next     []string        `json:"next"`
 	Guide    string          `json:"guide"`
-	At       *Place          `json:"at"` // null if the finding has no position in time
+	At       *Place          `json:"at"`      // null if the finding has no position in time
+	WhatIf   []string        `json:"what_if"` // settings of whatif that remove the cause; see result.Finding.Settings
 }
 
 // OverviewProof is a piece of evidence. Name is the full name of the kernel, op or frame, or "" if the evidence is not
@@ -102,7 +103,7 @@ func Digest(r *result.Report) *Overview {
 func NewOverviewFinding(r *result.Report, f *result.Finding) OverviewFinding {
 	out := OverviewFinding{
 		ID: f.ID, Severity: f.Severity, Cost: worth(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
-		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide),
+		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide), WhatIf: append([]string{}, f.Settings()...),
 	}
 	rank := 0
 	if len(f.Ranks) > 0 {

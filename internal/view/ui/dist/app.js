@@ -1,1119 +1,1187 @@
-"use strict";(()=>{function Jt({captures:a}){return[...new Map(a.flatMap(e=>e.beside.length>0?e.beside:[e]).map(e=>[e.id,e])).values()]}var q=class extends Error{constructor(e,n){
-super(e);this.status=n}status},tn=class a{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
-...s])=>[n,s])))}blocks;static mostOpen=8;open=new Map;index;block(t){let e=this.open.get(t);if(e===void 0){let n=Uint8Array.from(atob(this.blocks[t]),s=>s.charCodeAt(
-0));e=new Response(new Blob([n]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()}else this.open.delete(t);this.open.set(t,e);for(let n of this.
-open.keys()){if(this.open.size<=a.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(t);if(e===void 0)throw new q("This is\
- not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Ct=(a=>a===null?null:new tn(JSON.
-parse(a.textContent??"[]")))(document.getElementById("answers"));function qt(a,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.
-isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var en=0,Vn=()=>{};function Kn(a){Vn=a}async function pt(a){
-en++;try{return await a}finally{setTimeout(()=>{--en===0&&Vn()})}}function $t(){return en===0}async function nn(a,t){let e;try{e=await fetch(a,t)}catch(i){throw t.
-signal?.aborted?i:new q("stepscope does not answer: has it stopped?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new q(s,
-e.status)}function k(a,t={},e){let n=qt(a,t);return pt((async()=>Ct!==null?JSON.parse(new TextDecoder().decode(await Ct.answer(n))):await(await nn(n,e?{signal:e}:
-{})).json())())}function sn(a,t={},e){let n=qt(a,t);return pt((async()=>Ct!==null?Ct.answer(n):await(await nn(n,e?{signal:e}:{})).arrayBuffer())())}function mt(a,t,e={}){
-if(Ct!==null)return Promise.reject(new q("an exported page has no server behind it",404));let n={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
-stringify(t)};return pt((async()=>await(await nn(qt(a,e),n)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
-n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Xn(n,...e),n}function Xn(a,...t){
-for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function x(a,...t){a.replaceChildren(),Xn(a,...t)}var fi={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Qt=class{bindings=[];dialog=null;constructor(){addEventListener(
-"keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
-return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof
-HTMLInputElement&&!["checkbox","radio","button","range"].includes(e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Escape"&&e.
-blur();return}if(e instanceof HTMLInputElement&&e.type==="range"&&t.key.startsWith("Arrow"))return;let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altKey?"Alt+":"")+
-(t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,i=this.bindings.findLast(r=>r.keys.includes(s));i!==void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.
-body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);x(this.
-dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].map(([e,n])=>o("section",null,o("h3",null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.
-flatMap((i,r)=>[r>0&&" ",o("kbd",null,i.split("+").map(l=>fi[l]??(l||"+")).join(" + "))])),o("dd",null,s.help)]))))),o("form",{method:"dialog"},o("button",{class:"\
-button"},"Close"))),this.dialog.showModal()}};function ft(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function L(a){let t=Object.keys(
-a).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,a[e]])).toString()}function Nt(a,t){let e=Object.assign(Object.create(
-null),a);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function A(a,t,e){let n=a[t];return n!==
-void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function R(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])a[n]!==void 0&&(e[n]=a[n]);return Nt(e,
-t)}var Zt=class{listeners=[];params=ft(location.hash);constructor(){addEventListener("hashchange",()=>this.take(ft(location.hash)))}follow(t){this.listeners.push(
-t)}set(t,e="replace"){this.go(Nt(this.params,t),e)}go(t,e="push"){let n=L(t);n!==L(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
-"",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function _(a){let[t,e]=a.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function Y(a){if(a===0)return"0";let t=Math.floor(Math.log10(
-Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,_(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Yn(a,t){let e=t[t.length-1];if(a===0)return"\
-0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?_(String(a)):Y(a/n))+" "+s;return Y(a)+" "+e[1]}function g(a){return Yn(a,[[
-1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function Jn(a,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(a)>=i)??[1,"ns"],s=Math.min(
-Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":_((a/e).toFixed(s))+" "+n}function te(a){return Yn(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
-[1,"B"]])}function S(a){return Y(a*100)+" %"}function $(a){return(a>0?"+":"")+g(a)}function nt(a,t){if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(Math.
-log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=a*1.0001;r+=s*n)i.push(r);return i}function gi(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function st(){let a=getComputedStyle(
-document.documentElement),t=gi()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var rn=[];var V=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
-style.height=e+"px",rn.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
-this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),rn.splice(rn.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
+"use strict";(()=>{function T(a){let[t,e]=a.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function K(a){if(a===0)return"0";let t=Math.floor(Math.log10(
+Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,T(a.toFixed(Math.min(Math.max(2-t,0),20)))}function is(a,t){let e=t[t.length-1];if(a===0)return"\
+0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?T(String(a)):K(a/n))+" "+s;return K(a)+" "+e[1]}function b(a){return is(a,[[
+1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function as(a,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([r])=>Math.abs(a)>=r)??[1,"ns"],s=Math.min(
+Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":T((a/e).toFixed(s))+" "+n}function Zt(a){return is(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
+[1,"B"]])}function R(a){return K(a*100)+" %"}function te(a){return Math.abs(a)<5e-4?"less than 0.1 %":R(a)}function B(a){return(a>0?"+":"")+b(a)}function J(a,t){
+if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(Math.log10(e))),s=[1,2,5,10].find(i=>i*n>=e*.999)||10,r=[];for(let i=0;i<=a*1.0001;i+=s*n)r.push(i);return r}function Hr(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function it(){let a=getComputedStyle(
+document.documentElement),t=Hr()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var on=[];var X=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+style.height=e+"px",on.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
+this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),on.splice(on.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
 width=t,this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(this.height*e);let n=this.pen();n&&(this.paint(n),this.ground??=document.createElement("\
 canvas"),this.ground.width=this.canvas.width,this.ground.height=this.canvas.height,this.ground.getContext("2d")?.drawImage(this.canvas,0,0),this.mark(n),this.canvas.
 dataset.drawn="1")}again(){let t=this.pen();if(!t||!this.ground||this.width!==this.canvas.clientWidth)return this.draw();t.ctx.setTransform(1,0,0,1,0,0),t.ctx.clearRect(
 0,0,this.canvas.width,this.canvas.height),t.ctx.drawImage(this.ground,0,0),this.mark({...t,ctx:this.sharp(t.ctx)})}sharp(t){let e=window.devicePixelRatio||1;return t.
-setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(this.sharp(t).font="11px system-ui, sans-serif",{ctx:t,area:this.area(),color:st()}):
-null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,i){t.textAlign="right",t.textBaseline="middle";for(let r of nt(s,Math.max(e.h/45,2))){let l=e.y+e.h*(1-r/
-s);t.fillStyle=n("line"),t.fillRect(e.x,Math.round(l),e.w,1),t.fillStyle=n("soft"),t.fillText(i(r),e.x-6,l)}}};function Qn(){let a=document.getElementById("tip");
-if(a)return a;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.body.appendChild(t)}function N(a,t,e,n){let s=Qn(),
-i=document.createElement("dl");for(let[m,c]of n.rows){let f=document.createElement("dt"),b=document.createElement("dd");f.textContent=m,b.textContent=c,i.append(
-f,b)}let r=document.createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let l=a.getBoundingClientRect(),h=s.getBoundingClientRect(),
-p=document.documentElement.clientWidth,u=l.left+t+14;u+h.width>p-8&&(u=Math.max(l.left+t-14-h.width,4));let d=l.top+e+14;d+h.height>window.innerHeight-4&&(d=Math.
-max(l.top+e-14-h.height,4)),s.style.left=u+window.scrollX+"px",s.style.top=d+window.scrollY+"px"}function P(){Qn().hidden=!0}var gt=class{constructor(t,e=4){this.
-cols=t;this.least=e;this.hi=Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(t){this.moved||=t,!this.pending&&
+setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(this.sharp(t).font="11px system-ui, sans-serif",{ctx:t,area:this.area(),color:it()}):
+null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,r){t.textAlign="right",t.textBaseline="middle";let i=Math.max(e.h/45,2),l=J(s,i);for(let h=i+1;l.length<3&&
+h<i+6;h++)l=J(s,h);for(let h of l){let p=e.y+e.h*(1-h/s);t.fillStyle=n("line"),t.fillRect(e.x,Math.round(p),e.w,1),t.fillStyle=n("soft"),t.fillText(r(h),e.x-6,p)}}};
+function os(){let a=document.getElementById("tip");if(a)return a;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.
+body.appendChild(t)}function H(a,t,e,n){let s=os(),r=document.createElement("dl");for(let[f,c]of n.rows){let m=document.createElement("dt"),g=document.createElement(
+"dd");m.textContent=f,g.textContent=c,r.append(m,g)}let i=document.createElement("strong");i.textContent=n.title,s.replaceChildren(i,r),s.hidden=!1;let l=a.getBoundingClientRect(),
+h=s.getBoundingClientRect(),p=document.documentElement.clientWidth,u=l.left+t+14;u+h.width>p-8&&(u=Math.max(l.left+t-14-h.width,4));let d=l.top+e+14;d+h.height>
+window.innerHeight-4&&(d=Math.max(l.top+e-14-h.height,4)),s.style.left=u+window.scrollX+"px",s.style.top=d+window.scrollY+"px"}function C(){os().hidden=!0}var vt=class{constructor(t,e=4){
+this.cols=t;this.least=e;this.hi=Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(t){this.moved||=t,!this.pending&&
 (this.pending=requestAnimationFrame(()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let n of this.plots)e?n.draw():n.again();e&&this.whenMoved()}))}zoom(t,e){
 let n=Math.min(Math.max(e-t,this.least),this.cols),s=(t+e)/2;this.lo=Math.min(Math.max(s-n/2,0),this.cols-n),this.hi=this.lo+n,this.changed(!0)}point(t){this.col=
 t<0?-1:Math.min(t,this.cols-1);let e=this.hi-this.lo;this.col>=0&&(this.col<this.lo||this.col+1>this.hi)&&this.zoom(this.col+.5-e/2,this.col+.5+e/2),this.changed(
-!1)}};function I(a,t){let e=document.createElement("span"),n=document.createElement("i");return e.className="key",n.style.background=`var(${a})`,e.append(n,t),e}function bt(a){let t=["decode","prefill","mixed","other","idle"].indexOf(a);return"k"+(t<0?3:t)}function K(a,t){let e=a.filter(n=>n>0).sort((n,s)=>n-s);return e.
-length?e[Math.floor(t*(e.length-1))]:0}var it=class extends V{constructor(e,n,s,i,r,l=28){super(e,n,{left:r,bottom:l});this.data=s;this.view=i;this.grid=s.grid,
-i.plots.push(this),this.listen()}data;view;grid;x(e,n){return n.x+(e-this.view.lo)/(this.view.hi-this.view.lo)*n.w}colAt(e){let n=this.area();return this.view.lo+
-(e-n.x)/n.w*(this.view.hi-this.view.lo)}colOf(e){let{first:n,last:s}=this.grid,i=0,r=n.length-1;for(;i<r;){let l=i+r+1>>1;n[l]<=e?i=l:r=l-1}return n.length&&n[i]<=
-e&&e<=s[i]?i:-1}stepName(e){let n=this.grid,s=n.kind[e]<0?"several kinds":this.data.kinds[n.kind[e]];return(n.first[e]===n.last[e]?"step "+n.first[e]:`steps ${n.
-first[e]}–${n.last[e]}`)+", "+s}xAxis({ctx:e,area:n,color:s}){let i=this.grid,r=this.view,l=n.y+n.h,h=Math.max(Math.floor(r.lo),0),p=Math.min(Math.ceil(r.hi),
-i.cols);if(this.data.kinds.length>1)for(let f=h;f<p;f++){let b=Math.max(this.x(f,n),n.x),v=Math.min(this.x(f+1,n),n.x+n.w);e.fillStyle=s(i.kind[f]<0?"k4":bt(this.
-data.kinds[i.kind[f]])),e.fillRect(b,l+3,Math.max(v-b-(v-b>3?1:0),.5),4)}e.textAlign="center",e.textBaseline="top",e.fillStyle=s("soft");let u=(p-h)*i.bucket,d=nt(
-u,Math.max(n.w/70,2)),m=Math.max(Math.round(d.length>1?d[1]:1),1),c=-1/0;for(let f=h;f<p;f++){let b=Math.ceil(i.first[f]/m)*m,v=this.x(f+(i.bucket===1?.5:(b-i.first[f])/
-i.bucket),n);b>i.last[f]||v-c<30||v<n.x||v>n.x+n.w||(e.fillText(String(b),v,l+10),c=v)}}mark({ctx:e,area:n,color:s}){let i=this.view.col;if(i<this.view.lo-1||i>
-this.view.hi)return;let r=Math.max(this.x(i,n),n.x),l=Math.min(this.x(i+1,n),n.x+n.w);i<0||l<=r||(e.strokeStyle=s("mark"),e.globalAlpha=.7,e.strokeRect(r+.5,n.y+
-.5,Math.max(l-r-1,1),n.h-1),e.globalAlpha=1)}tip(e,n){return null}tipAt(e,n){return null}rowAt(e){return 0}rows(){return 1}point(e,n,s,i){this.rows()>1&&(this.view.
-row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return P();N(this.canvas,s??this.x(this.view.
-col+.5,l),i??l.y+l.h*(n+.5)/this.rows(),r)}onpick=null;listen(){let e=this.canvas,n=this.view,s=NaN;e.addEventListener("pointerdown",i=>{s=i.offsetX}),e.addEventListener(
-"pointermove",i=>{let r=Math.floor(this.colAt(i.offsetX));if(r<0||r>=this.grid.cols||i.offsetX<this.left)return this.leave();this.point(r,this.rowAt(i.offsetY),
-i.offsetX,i.offsetY)}),e.addEventListener("pointerup",i=>{if(Math.abs(i.offsetX-s)>8){let r=this.colAt(s),l=this.colAt(i.offsetX);n.zoom(Math.min(r,l),Math.max(
-r,l))}else n.col>=0&&this.onpick?.(n.col,this.rowAt(i.offsetY));s=NaN}),e.addEventListener("pointerleave",()=>this.leave()),e.addEventListener("blur",()=>this.leave()),
-e.addEventListener("dblclick",()=>n.zoom(0,n.cols)),e.addEventListener("keydown",i=>{this.key(i.key,i.shiftKey)&&i.preventDefault()})}leave(){P(),this.view.point(
--1)}key(e,n){let s=this.view,i=s.col<0?Math.floor(s.lo):s.col,r=s.col<0?(s.lo+s.hi)/2:s.col+.5,l=(s.hi-s.lo)/2,h=n?10:1,p=this.rows()>1?s.row:0;switch(e){case"A\
-rrowLeft":return this.point(Math.max(i-h,0),p),!0;case"ArrowRight":return this.point(Math.min(s.col<0?i:i+h,s.cols-1),p),!0;case"ArrowUp":case"ArrowDown":return this.
-rows()<2?!1:(this.point(i,Math.min(Math.max(s.row+(e==="ArrowUp"?-h:h),0),this.rows()-1)),!0);case"Home":return this.point(0,p),!0;case"End":return this.point(s.
-cols-1,p),!0;case"+":case"=":return s.zoom(r-l/2,r+l/2),!0;case"-":return s.zoom(r-l*2,r+l*2),!0;case"Enter":return!this.onpick||s.col<0?!1:(this.onpick(s.col,p),
-!0);case"Escape":return this.leave(),s.zoom(0,s.cols),!0}return!1}};var ee=class extends it{rank=-1;share=!1;values=[];constructor(t,e,n="bars"){super(n,240,t,e),this.pick(-1)}pick(t){let e=this.grid,n=this.data.ranks.length;this.
-rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*e.cols);let i=new Array(e.cols).fill(-1);for(let r=0;r<e.cols;r++){let l=0,h=0;for(let p=0;p<
-n;p++){let u=s[p*e.cols+r];u>=0&&(l+=u,h++)}h&&(i[r]=l/h)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
-i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let f=r;f<l;f++)h.push(this.total(f));let p=Math.max(...h,1),u=K(
-h,.9),d=this.share?1:p>3*u&&u>0?u*1.3:p*1.05;this.yAxis(t,d,this.share?S:g),bi("bars",!this.share&&p>d?p:0);let m=this.grid.parts.map(f=>s(f.name)),c=n.w/(i.hi-
-i.lo)>=5?1:0;for(let f=r;f<l;f++){let b=Math.max(this.x(f,n),n.x),v=Math.min(this.x(f+1,n),n.x+n.w),w=h[f-r],M=0;for(let y=0;y<this.values.length;y++){let E=Math.
-max(this.values[y][f],0)/(this.share&&w||1),T=Math.min(M+E,d);T>M&&(e.fillStyle=m[y],e.fillRect(b,n.y+n.h*(1-T/d),Math.max(v-b-c,.6),n.h*(T-M)/d)),M=T}if(!this.
-share&&w>d){let y=(b+v-c)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(y-4,n.y+7),e.lineTo(y+4,n.y+7),e.lineTo(y,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
-rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",g(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let l=Math.max(this.values[r][t],
-0);l>0&&s.push([vt(i.name),`${g(Math.round(l))} · ${S(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function bi(a,t){let e=document.getElementById(
-"cut-"+a),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function vt(a){return["compute","transfer","wait","unrecorded","co\
-py"].includes(a)?a:"idle: "+a}function Ht(a,t,e){let n=document.createElement("span"),s=a.filter(r=>r.ns>0),i=s.reduce((r,l)=>r+l.ns,0);n.className="bar wide",n.
-role="img",n.ariaLabel=n.title=s.map(e).join(", "),n.style.width=t*100+"%";for(let r of s){let l=n.appendChild(document.createElement("i"));l.className="s-"+r.name,
-l.style.width=r.ns/i*100+"%"}return n}function H(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function F(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
-n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function on(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
-2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,K(r,.9))}return Math.max(s,K(n,.98))}var an=9,ne=class extends it{constructor(e,n,s,i,r,l){
-let h=n.ranks.length,p=Math.max(Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(u=>Math.min(u.length,an)))));this.
-what=i;this.scale=l;this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return on(
-this.values,this.rows(),this.grid.cols)}rows(){return this.data.ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),
-0),this.rows()-1)}drawScale(){let e=this.scale;if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--unde\
-r), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((u,d)=>Math.max(u,d),0),i=this.
-values.reduce((u,d)=>Math.min(u,d),0),r=this.limit*1.0005,l=(this.both?"+":"")+g(this.limit),h=this.both?$(-this.limit):"0";e.replaceChildren(i<-r?"≤ "+h:h,n,
-s>r?"≥ "+l:l);let p=[];s>r&&p.push("up to "+(this.both?$(s):g(s))),i<-r&&p.push("down to "+$(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){let{ctx:n,
-area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[H(i("cold")),H(i("warm")),H(i("hot"))],u=[H(i("cold")),H(i("under"))],d=i("panel"),m=s.h/h,c=Math.max(
-Math.floor(l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),b=s.w/(l.hi-l.lo)>=5?1:0,v=m>=8?1:0;for(let w=0;w<h;w++)for(let M=c;M<f;M++){let y=w*r.cols+M,E=Math.max(
-this.x(M,s),s.x),T=Math.min(this.x(M+1,s),s.x+s.w);if(r.parts[0].ns[y]<0)n.fillStyle=d;else{let O=this.values[y]/this.limit,[D,C,B]=O<0?F(u,-O):F(p,O);n.fillStyle=
-`rgb(${D},${C},${B})`}n.fillRect(E,s.y+w*m,Math.max(T-E-b,.6),Math.max(m-v,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,color:s},i){
-e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(12/i),l=new Set(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]));this.data.ranks.forEach(
-(h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(d=>d!==p&&Math.abs(d-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let u=h.length>an?h.slice(0,an-
-1)+"…":h;e.fillText(u,n.x-6,n.y+(p+.5)*i)})}outline({ctx:e,area:n,color:s},i){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=s(
-"mark"),e.lineWidth=1.5;for(let r of this.data.findings){if(r.kind!=="straggler"||r.first<0||this.what==="work"&&r.cause==="host"||this.what==="host"&&r.cause!==
-"host")continue;let l=this.colOf(r.first),h=this.colOf(r.last);if(l<0)continue;let p=this.x(l,n),u=this.x((h<0?this.grid.cols-1:h)+1,n);for(let d of r.ranks)e.strokeRect(
-p-.5,n.y+d*i-.5,u-p,i)}e.restore()}mark({ctx:e,area:n,color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("m\
-ark"),e.globalAlpha=.45,e.strokeRect(this.x(r,n),n.y,Math.max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(r,n),n.y+this.
-view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.
-parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks the step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",g(l)],["beyond the median rank",
-$(s.work[i])],["host gap beyond the median",$(s.host[i])],["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
-String(s.tokens[e])]]:[]]}}};function Zn(a,t){let{parts:e}=a.grid,n=e[0].ns.length;if(t==="work")return K(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce(
-(r,l)=>r+Math.max(l.ns[i],0),0));return K(s,.5)*.1}var wt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function ln(a){return{tab:"tim\
-eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var hn=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
-0&&n.set({sel:Math.min(Math.max(A(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","previous\
- finding",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[A(n.params,"sel",-1)]?.at;i&&n.go(R(n.params,
-ln(i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=wt.findIndex(([r])=>r===this.measure());n.set({map:wt[(i+1)%wt.length][0]})}),k("summary",{c:n.
-params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;first(){return this.context.
-capture.map}measure(){let t=this.context.store.params.map;return wt.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:L(R(this.context.store.params,
-t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat);x(this.el,o("section",{class:"ans\
-wer-line"},t.no_fault&&n,t.verdict!==""&&o("p",{class:"verdict"},t.verdict),o("p",{class:"facts"},t.head.join(" · ")),!t.no_fault&&n),o("section",{class:"found",
-"aria-label":"Findings"},o("h2",null,"Findings"),...t.findings.map((s,i)=>this.finding(t,s,i)),t.findings.length===0&&o("p",{class:"soft"},"Nothing stands out."),
-...t.says.map(s=>o("p",{class:"note"},s))),o("div",{class:"seen"},o("section",{"aria-label":"Where the time goes"},this.times(t)),e&&o("section",{"aria-label":"\
-Steps"},...this.strips(t))),t.left_out.length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this view"),o("ul",null,...t.left_out.map(s=>o("li",null,
-s))))),this.plot(t),this.select()}finding(t,e,n){let i=e.evidence.map(r=>o("li",null,r.text,r.short!==""&&o("code",{title:r.name},r.short),r.kernel&&!r.name.includes(
-`
-`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(ln(r.at),"step "+r.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
+!1)}};function D(a,t){let e=document.createElement("span"),n=document.createElement("i");return e.className="key",n.style.background=`var(${a})`,e.append(n,t),e}function ee({captures:a}){return[...new Map(a.flatMap(e=>e.beside.length>0?e.beside:[e]).map(e=>[e.id,e])).values()]}var O=class extends Error{constructor(e,n){
+super(e);this.status=n}status},ln=class a{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
+...s])=>[n,s])))}blocks;static mostOpen=8;open=new Map;index;block(t){let e=this.open.get(t);if(e===void 0){let n=Uint8Array.from(atob(this.blocks[t]),s=>s.charCodeAt(
+0));e=new Response(new Blob([n]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()}else this.open.delete(t);this.open.set(t,e);for(let n of this.
+open.keys()){if(this.open.size<=a.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(t);if(e===void 0)throw new O("This is\
+ not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Nt=(a=>a===null?null:new ln(JSON.
+parse(a.textContent??"[]")))(document.getElementById("answers"));function Ot(a,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let r=t[s];for(let i of Array.
+isArray(r)?r:[r])i!=null&&i!==""&&e.append(s,String(i))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var hn=0,ls=()=>{};function hs(a){ls=a}async function Q(a){
+hn++;try{return await a}finally{setTimeout(()=>{--hn===0&&ls()})}}function Ht(){return hn===0}async function pn(a,t){let e;try{e=await fetch(a,t)}catch(r){throw t.
+signal?.aborted?r:new O("stepscope does not answer: has it stopped?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new O(s,
+e.status)}function M(a,t={},e){let n=Ot(a,t);return Q((async()=>Nt!==null?JSON.parse(new TextDecoder().decode(await Nt.answer(n))):await(await pn(n,e?{signal:e}:
+{})).json())())}function ne(a,t={},e){let n=Ot(a,t);return Q((async()=>Nt!==null?Nt.answer(n):await(await pn(n,e?{signal:e}:{})).arrayBuffer())())}function wt(a,t,e={}){
+if(Nt!==null)return Promise.reject(new O("an exported page has no server behind it",404));let n={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
+stringify(t)};return Q((async()=>await(await pn(Ot(a,e),n)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,r]of Object.entries(t??{}))if(!(r==null||r===!1))if(s==="on")for(let[i,l]of Object.entries(r))
+n.addEventListener(i,l);else s==="data"?Object.assign(n.dataset,r):s==="class"?n.className=String(r):n.setAttribute(s,r===!0?"":String(r));return ps(n,...e),n}function ps(a,...t){
+for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function y(a,...t){a.replaceChildren(),ps(a,...t)}var zr={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"};function Ir(a){return(a==="+"?[a]:a.split("+")).map(
+t=>zr[t]??t).join(" + ")}var se=class{bindings=[];dialog=null;constructor(){addEventListener("keydown",t=>this.press(t)),this.bind("?","Everywhere","show the ke\
+ys",()=>this.show())}bind(t,e,n,s){let r={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};return this.bindings.push(r),()=>{this.bindings=this.bindings.filter(
+i=>i!==r)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof HTMLInputElement&&!["checkbox","radio","button","range"].includes(
+e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Enter"&&e.type==="search"&&e.blur(),t.key==="Escape"&&(e.type==="search"&&e.
+value!==""&&(e.value="",e.dispatchEvent(new Event("input"))),e.blur());return}if(e instanceof HTMLInputElement&&e.type==="range"&&t.key.startsWith("Arrow"))return;
+let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altKey?"Alt+":"")+(t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,r=this.bindings.findLast(i=>i.keys.includes(s));r!==
+void 0&&(t.preventDefault(),r.run(t))}show(){this.dialog??=document.body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.
+bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].map(([e,n])=>o("section",null,o("h3",
+null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((r,i)=>[i>0&&" ",o("kbd",null,Ir(r))])),o("dd",null,s.help)]))))),o("form",{method:"dialog"},
+o("button",{class:"button"},"Close"))),this.dialog.showModal()}};function xt(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function A(a){let t=Object.keys(
+a).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,a[e]])).toString()}function zt(a,t){let e=Object.assign(Object.create(
+null),a);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function q(a,t,e){let n=a[t];return n!==
+void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function E(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])a[n]!==void 0&&(e[n]=a[n]);return zt(e,
+t)}var re=class{listeners=[];params=xt(location.hash);constructor(){addEventListener("hashchange",()=>this.take(xt(location.hash)))}follow(t){this.listeners.push(
+t)}set(t,e="replace"){this.go(zt(this.params,t),e)}go(t,e="push"){let n=A(t);n!==A(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
+"",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function yt(a){let t=["decode","prefill","mixed","other","idle"].indexOf(a);return"k"+(t<0?3:t)}function ct(a,t){let e=a.filter(n=>n>0).sort((n,s)=>n-s);return e.
+length?e[Math.floor(t*(e.length-1))]:0}var at=class extends X{constructor(e,n,s,r,i,l=28){super(e,n,{left:i,bottom:l});this.data=s;this.view=r;this.grid=s.grid,
+r.plots.push(this),this.listen()}data;view;grid;x(e,n){return n.x+(e-this.view.lo)/(this.view.hi-this.view.lo)*n.w}colAt(e){let n=this.area();return this.view.lo+
+(e-n.x)/n.w*(this.view.hi-this.view.lo)}colOf(e){let{first:n,last:s}=this.grid,r=0,i=n.length-1;for(;r<i;){let l=r+i+1>>1;n[l]<=e?r=l:i=l-1}return n.length&&n[r]<=
+e&&e<=s[r]?r:-1}stepName(e){let n=this.grid,s=n.kind[e]<0?"several kinds":this.data.kinds[n.kind[e]];return(n.first[e]===n.last[e]?"step "+n.first[e]:`steps ${n.
+first[e]}–${n.last[e]}`)+", "+s}xAxis({ctx:e,area:n,color:s}){let r=this.grid,i=this.view,l=n.y+n.h,h=Math.max(Math.floor(i.lo),0),p=Math.min(Math.ceil(i.hi),
+r.cols);if(this.data.kinds.length>1)for(let m=h;m<p;m++){let g=Math.max(this.x(m,n),n.x),x=Math.min(this.x(m+1,n),n.x+n.w);e.fillStyle=s(r.kind[m]<0?"k4":yt(this.
+data.kinds[r.kind[m]])),e.fillRect(g,l+3,Math.max(x-g-(x-g>3?1:0),.5),4)}e.textAlign="center",e.textBaseline="top",e.fillStyle=s("soft");let u=(p-h)*r.bucket,d=J(
+u,Math.max(n.w/70,2)),f=Math.max(Math.round(d.length>1?d[1]:1),1),c=-1/0;for(let m=h;m<p;m++){let g=Math.ceil(r.first[m]/f)*f,x=this.x(m+(r.bucket===1?.5:(g-r.first[m])/
+r.bucket),n);g>r.last[m]||x-c<30||x<n.x||x>n.x+n.w||(e.fillText(String(g),x,l+10),c=x)}}mark({ctx:e,area:n,color:s}){let r=this.view.col;if(r<this.view.lo-1||r>
+this.view.hi)return;let i=Math.max(this.x(r,n),n.x),l=Math.min(this.x(r+1,n),n.x+n.w);r<0||l<=i||(e.strokeStyle=s("mark"),e.globalAlpha=.7,e.strokeRect(i+.5,n.y+
+.5,Math.max(l-i-1,1),n.h-1),e.globalAlpha=1)}tip(e,n){return null}tipAt(e,n){return null}rowAt(e){return 0}rows(){return 1}point(e,n,s,r){this.rows()>1&&(this.view.
+row=n),this.view.point(e);let i=s!==void 0&&r!==void 0&&this.tipAt(s,r)||this.tip(this.view.col,n),l=this.area();if(!i)return C();H(this.canvas,s??this.x(this.view.
+col+.5,l),r??l.y+l.h*(n+.5)/this.rows(),i)}onpick=null;listen(){let e=this.canvas,n=this.view,s=NaN;e.addEventListener("pointerdown",r=>{s=r.offsetX}),e.addEventListener(
+"pointermove",r=>{let i=Math.floor(this.colAt(r.offsetX));if(i<0||i>=this.grid.cols||r.offsetX<this.left)return this.leave();this.point(i,this.rowAt(r.offsetY),
+r.offsetX,r.offsetY)}),e.addEventListener("pointerup",r=>{if(Math.abs(r.offsetX-s)>8){let i=this.colAt(s),l=this.colAt(r.offsetX);n.zoom(Math.min(i,l),Math.max(
+i,l))}else n.col>=0&&this.onpick?.(n.col,this.rowAt(r.offsetY));s=NaN}),e.addEventListener("pointerleave",()=>this.leave()),e.addEventListener("blur",()=>this.leave()),
+e.addEventListener("dblclick",()=>n.zoom(0,n.cols)),e.addEventListener("keydown",r=>{this.key(r.key,r.shiftKey)&&r.preventDefault()})}leave(){C(),this.view.point(
+-1)}key(e,n){let s=this.view,r=s.col<0?Math.floor(s.lo):s.col,i=s.col<0?(s.lo+s.hi)/2:s.col+.5,l=(s.hi-s.lo)/2,h=n?10:1,p=this.rows()>1?s.row:0;switch(e){case"A\
+rrowLeft":return this.point(Math.max(r-h,0),p),!0;case"ArrowRight":return this.point(Math.min(s.col<0?r:r+h,s.cols-1),p),!0;case"ArrowUp":case"ArrowDown":return this.
+rows()<2?!1:(this.point(r,Math.min(Math.max(s.row+(e==="ArrowUp"?-h:h),0),this.rows()-1)),!0);case"Home":return this.point(0,p),!0;case"End":return this.point(s.
+cols-1,p),!0;case"+":case"=":return s.zoom(i-l/2,i+l/2),!0;case"-":return s.zoom(i-l*2,i+l*2),!0;case"Enter":return!this.onpick||s.col<0?!1:(this.onpick(s.col,p),
+!0);case"Escape":return this.leave(),s.zoom(0,s.cols),!0}return!1}};var ie=class extends at{rank=-1;share=!1;values=[];constructor(t,e,n="bars"){super(n,240,t,e),this.pick(-1)}pick(t){let e=this.grid,n=this.data.ranks.length;this.
+rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*e.cols);let r=new Array(e.cols).fill(-1);for(let i=0;i<e.cols;i++){let l=0,h=0;for(let p=0;p<
+n;p++){let u=s[p*e.cols+i];u>=0&&(l+=u,h++)}h&&(r[i]=l/h)}return r})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
+r=this.view,i=Math.max(Math.floor(r.lo),0),l=Math.min(Math.ceil(r.hi),this.grid.cols),h=[];for(let m=i;m<l;m++)h.push(this.total(m));let p=Math.max(...h,1),u=ct(
+h,.9),d=this.share?1:p>3*u&&u>0?u*1.3:p*1.05;this.yAxis(t,d,this.share?R:b),Fr("bars",!this.share&&p>d?p:0);let f=this.grid.parts.map(m=>s(m.name)),c=n.w/(r.hi-
+r.lo)>=5?1:0;for(let m=i;m<l;m++){let g=Math.max(this.x(m,n),n.x),x=Math.min(this.x(m+1,n),n.x+n.w),w=h[m-i],v=0;for(let k=0;k<this.values.length;k++){let _=Math.
+max(this.values[k][m],0)/(this.share&&w||1),S=Math.min(v+_,d);S>v&&(e.fillStyle=f[k],e.fillRect(g,n.y+n.h*(1-S/d),Math.max(x-g-c,.6),n.h*(S-v)/d)),v=S}if(!this.
+share&&w>d){let k=(g+x-c)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
+rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",b(Math.round(n))]];return this.grid.parts.forEach((r,i)=>{let l=Math.max(this.values[i][t],
+0);l>0&&s.push([kt(r.name),`${b(Math.round(l))} · ${R(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function Fr(a,t){let e=document.getElementById(
+"cut-"+a),n=t?`▼ cut: up to ${b(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function kt(a){return["compute","transfer","wait","unrecorded","co\
+py"].includes(a)?a:"idle: "+a}function It(a,t,e){let n=document.createElement("span"),s=a.filter(i=>i.ns>0),r=s.reduce((i,l)=>i+l.ns,0);n.className="bar wide",n.
+role="img",n.ariaLabel=n.title=s.map(e).join(", "),n.style.width=t*100+"%";for(let i of s){let l=n.appendChild(document.createElement("i"));l.className="s-"+i.name,
+l.style.width=i.ns/r*100+"%"}return n}function z(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function U(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
+n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((r,i)=>Math.round(r+(a[n+1][i]-r)*s))}function dn(a,t,e){let n=[],s=0;for(let r=0;r<t;r++){let i=[];for(let l=e>
+2?1:0;l<e;l++)i.push(Math.abs(a[r*e+l]));for(let l of i)n.push(l);s=Math.max(s,ct(i,.9))}return Math.max(s,ct(n,.98))}function cn(a,t,e,n){let s=0,r=0;for(let p=0;p<
+a.length;p++)a[p]>s&&(s=a[p]),a[p]<r&&(r=a[p]);let i=t*1.0005,l=e?"+":"",h=[];return s>i&&h.push("up to "+l+n(s)),r<-i&&h.push("down to "+n(r)),[(r<-i?"≤ ":"")+
+(e?n(-t):"0"),(s>i?"≥ ":"")+l+n(t),h.length>0?"; cut: "+h.join(", "):""]}var un=9,ae=class extends at{constructor(e,n,s,r,i,l){let h=n.ranks.length,p=Math.max(
+Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(u=>Math.min(u.length,un)))));this.what=r;this.scale=l;this.values=
+n.grid[r],this.both=r!=="wait",this.limit=Math.max(this.usual(),i,1),this.drawScale()}what;scale;values;both;limit;usual(){return dn(this.values,this.rows(),this.
+grid.cols)}rows(){return this.data.ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),0),this.rows()-1)}drawScale(){
+let e=this.scale;if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--under), var(--cold), var(--warm), \
+var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let[s,r,i]=cn(this.values,this.limit,this.both,b);e.replaceChildren(s,n,r+i)}paint(e){
+let{ctx:n,area:s,color:r}=e,i=this.grid,l=this.view,h=this.rows(),p=[z(r("cold")),z(r("warm")),z(r("hot"))],u=[z(r("cold")),z(r("under"))],d=r("panel"),f=s.h/h,
+c=Math.max(Math.floor(l.lo),0),m=Math.min(Math.ceil(l.hi),i.cols),g=s.w/(l.hi-l.lo)>=5?1:0,x=f>=8?1:0;for(let w=0;w<h;w++)for(let v=c;v<m;v++){let k=w*i.cols+v,
+_=Math.max(this.x(v,s),s.x),S=Math.min(this.x(v+1,s),s.x+s.w);if(i.parts[0].ns[k]<0)n.fillStyle=d;else{let L=this.values[k]/this.limit,[$,N,F]=L<0?U(u,-L):U(p,L);
+n.fillStyle=`rgb(${$},${N},${F})`}n.fillRect(_,s.y+w*f,Math.max(S-_-g,.6),Math.max(f-x,1))}this.labels(e,f),this.xAxis(e),this.outline(e,f)}labels({ctx:e,area:n,
+color:s},r){e.textAlign="right",e.textBaseline="middle";let i=Math.ceil(12/r),l=new Set(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]));this.data.
+ranks.forEach((h,p)=>{if(p%i!==0&&!l.has(p)||p%i===0&&i>1&&[...l].some(d=>d!==p&&Math.abs(d-p)<i))return;e.fillStyle=s(l.has(p)?"text":"soft");let u=h.length>un?
+h.slice(0,un-1)+"…":h;e.fillText(u,n.x-6,n.y+(p+.5)*r)})}outline({ctx:e,area:n,color:s},r){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=
+s("mark"),e.lineWidth=1.5;for(let i of this.data.findings){if(i.kind!=="straggler"||i.first<0||this.what==="work"&&i.cause==="host"||this.what==="host"&&i.cause!==
+"host")continue;let l=this.colOf(i.first),h=this.colOf(i.last);if(l<0)continue;let p=this.x(l,n),u=this.x((h<0?this.grid.cols-1:h)+1,n);for(let d of i.ranks)e.strokeRect(
+p-.5,n.y+d*r-.5,u-p,r)}e.restore()}mark({ctx:e,area:n,color:s}){let r=n.h/this.rows(),i=this.view.col;i<0||i+1<this.view.lo||i>this.view.hi||(e.strokeStyle=s("m\
+ark"),e.globalAlpha=.45,e.strokeRect(this.x(i,n),n.y,Math.max(this.x(i+1,n)-this.x(i,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(i,n),n.y+this.
+view.row*r,Math.max(this.x(i+1,n)-this.x(i,n)-1,1),r-1),e.lineWidth=1)}tip(e,n){let s=this.grid,r=n*s.cols+e,i=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.
+parts[0].ns[r]<0)return{title:i,rows:[["this rank lacks the step",""]]};let l=s.parts[0].ns[r];return{title:i,rows:[["own work",b(l)],["beyond the median rank",
+B(s.work[r])],["host gap beyond the median",B(s.host[r])],["waited",b(s.wait[r])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
+String(s.tokens[e])]]:[]]}}};function us(a,t){let{parts:e}=a.grid,n=e[0].ns.length;if(t==="work")return ct(e[0].ns,.5)*.1;let s=[];for(let r=0;r<n;r++)s.push(e.
+reduce((i,l)=>i+Math.max(l.ns[r],0),0));return ct(s,.5)*.1}function ot(a){let t=new Map;for(let e of(a??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
+slice(s+1))}return t}function Z(a){let t=Ft(a).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function Ft(a){return[...a].
+map(([t,e])=>t+"="+e)}function Bt(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function G(a,t){return a===""?t:a+"."+t}function lt(a){return a===
+"peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}function tt(a){return Z(new Map(a.set.map(t=>[t.slice(0,t.lastIndexOf("=")),t.slice(t.lastIndexOf("=")+1)])))??""}function oe(a){return[...ot(tt(a))].map(([t,e])=>`${t}\
+ ${lt(e)}`).join(", ")}function le(a,{exported:t}){return t===null||a.set.length===1&&t.whatif.includes(a.set[0])}function he(a,t){let e=new Set(a.set.map(s=>t.
+findIndex(r=>s.startsWith(r+".")))),[n]=e;return e.size===1&&n>=0?n:null}var Mt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function mn(a){return{tab:"tim\
+eline",step:a.step,rank:a.rank,t0:a.t0,t1:a.t1}}var fn=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=r=>{let i=this.overview?.findings.length??0;i>
+0&&n.set({sel:Math.min(Math.max(q(n.params,"sel",-1)+r,0),i-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","previous\
+ finding",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let r=this.overview?.findings[q(n.params,"sel",-1)]?.at;r&&n.go(E(n.params,
+mn(r)))}),e.bind("m","Summary","next measure of the map",()=>{let r=Mt.findIndex(([i])=>i===this.measure());n.set({map:Mt[(r+1)%Mt.length][0]})}),M("summary",{c:n.
+params.c}).then(r=>{this.overview=r,this.show(r)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;first(){return this.context.
+capture.map}measure(){let t=this.context.store.params.map;return Mt.some(([e])=>e===t)?t:this.first()}link(t,...e){return o("a",{href:A(E(this.context.store.params,
+t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplete: "),t.caveat);y(this.el,o("section",{class:"ans\
+wer-line"},t.no_fault&&n,...t.watched.map(s=>o("div",{class:"watch"},o("p",{class:"verdict"},s.says),s.more.length>0&&o("details",null,o("summary",null,"what th\
+e watch saw"),o("pre",null,s.more.join(`
+`))))),t.verdict!==""&&o("p",{class:t.watched.length>0?"in-window":"verdict"},t.watched.length>0&&"In this window: ",t.verdict),o("p",{class:"facts"},t.head.join(
+" · ")),!t.no_fault&&n),o("section",{class:"found","aria-label":"Findings"},o("h2",null,"Findings"),...t.findings.map((s,r)=>this.finding(t,s,r)),t.findings.length===
+0&&o("p",{class:"soft"},"Nothing stands out."),...t.says.map(s=>o("p",{class:"note"},s))),o("div",{class:"seen"},o("section",{"aria-label":"Where the time goes"},
+this.times(t)),e&&o("section",{"aria-label":"Steps"},...this.strips(t))),t.left_out.length>0&&o("details",{class:"left"},o("summary",null,"Not shown in this vie\
+w"),o("ul",null,...t.left_out.map(s=>o("li",null,s))))),this.plot(t),this.select()}finding(t,e,n){let r=e.evidence.map(i=>o("li",null,i.text,i.short!==""&&o("co\
+de",{title:i.name},i.short),i.kernel&&!i.name.includes(`
+`)&&this.link({tab:"kernels",q:i.name},"kernel"),i.at&&this.link(mn(i.at),"step "+i.at.step)));return o("article",{class:"finding sev-"+e.severity,data:{finding:String(
 n)},on:{click:()=>this.context.store.set({sel:n})}},o("header",null,o("span",{class:"severity"},e.severity),o("span",{class:"cost"},e.cost)),o("h3",null,e.title),
-o("p",{class:"chips"},...e.ranks.slice(0,6).map(r=>o("span",{class:"chip"},t.chart.ranks[r]??"#"+r)),e.ranks.length>6&&o("span",{class:"chip"},`and ${e.ranks.length-
+o("p",{class:"chips"},...e.ranks.slice(0,6).map(i=>o("span",{class:"chip"},t.chart.ranks[i]??"#"+i)),e.ranks.length>6&&o("span",{class:"chip"},`and ${e.ranks.length-
 6} more`),e.steps!==""&&o("span",{class:"chip"},e.steps),e.cause!==""&&o("span",{class:"chip"},"cause: "+e.cause),e.passing&&o("span",{class:"chip"},"transient"),
-o("span",{class:"space"}),e.at&&o("span",{class:"go"},this.link(ln(e.at),"Show in the timeline"))),i.length>0&&o("ul",{class:"evidence"},...i.slice(0,3)),i.length>
-3&&o("details",null,o("summary",null,`and ${i.length-3} more`),o("ul",{class:"evidence"},...i.slice(3))),(e.next.length>0||e.guide!=="")&&o("ul",{class:"next"},
-...e.next.map(r=>o("li",null,r)),e.guide!==""&&o("li",null,"More on this: ",o("code",null,"stepscope guide "+e.guide))))}times(t){let e=[...new Set(t.times.map(
-h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes("all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.rank>=
-0||t.chart.ranks.length>1)),i=t.parts.filter((h,p)=>s.some(u=>u.parts[p]>0)),r=Math.max(...s.map(h=>h.per_step_ns),1),l=o("select",{"aria-label":"Steps of kind",
-on:{change:()=>this.context.store.set({kind:l.value==="all"?null:l.value})}},...e.map(h=>o("option",{value:h,selected:h===n},h==="all"?"all steps":h)));return o(
-"div",{class:"times"},o("h2",null,"Where the time goes",o("span",{class:"space"}),e.length>2&&l),o("div",{class:"split",role:"table","aria-label":"Time of a mea\
-n step by rank"},...s.map(h=>o("div",{role:"row",class:h.rank<0?"all":""},o("span",{role:"rowheader"},h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),o(
-"span",{role:"cell",class:"track"},this.split(t,h,r)),o("span",{role:"cell",class:"number"},g(h.per_step_ns))))),o("p",{class:"keys"},...i.map(h=>I("--"+h,vt(h)))))}split(t,e,n){
-let s=t.parts.map((i,r)=>({name:i,label:vt(i),ns:e.parts[r]}));return Ht(s,e.per_step_ns/n,i=>`${i.label} ${S(i.ns/e.total_ns)}`)}strips(t){let e=o("span",{class:"\
-tools",role:"group","aria-label":"Measure"},...wt.map(([n,s])=>o("button",{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{
-click:()=>this.context.store.set({map:n===this.first()?null:n})}},n)));return[t.chart.ranks.length>1&&o("figure",null,o("figcaption",null,o("span",null,"Ranks ×\
- steps: ",o("span",{class:"measure"})),o("span",{class:"scale"}),e),o("canvas",{id:"map",tabindex:"0",role:"img","aria-label":"Heat map, ranks by steps: arrows \
-move, Enter opens the timeline there"})),o("figure",null,o("figcaption",null,o("span",null,"Time of each step"),o("span",{class:"scale",id:"cut-bars"})),o("canv\
-as",{id:"bars",tabindex:"0",role:"img","aria-label":"Stacked bars, where the time of each step goes: arrows move, Enter opens the timeline there"}))]}plot(t){for(let r of this.
-plots.splice(0))r.drop();if(this.map=null,t.chart.grid.cols===0)return;let e=this.steps=new gt(t.chart.grid.cols),n=(r,l)=>{let h=t.chart.grid.first[r];this.context.
-store.go(R(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,h)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new ee(t.chart,
-e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.plots.push(i),i.draw()}draw(t,e,n){let s=this.measure(),i=e.cloneNode(!1);e.replaceWith(i),this.map&&(this.
-steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new ne(i,t.chart,this.steps,
-s,Zn(t.chart,s),this.el.querySelector("figure .scale")),this.map.onpick=n,this.plots.push(this.map),this.map.draw(),x(this.el.querySelector(".measure"),wt.find(
-([r])=>r===s)[1]);for(let r of this.el.querySelectorAll("[data-measure]"))r.ariaPressed=String(r.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.
-indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+n.ns[s]*1.1}}select(){let t=A(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll(
-"[data-finding]")){let s=n.dataset.finding===String(t);n.classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];
-!this.steps||!this.map||!e?.at||(this.steps.row=e.at.rank,this.steps.point(this.map.colOf(e.at.step)))}update(t,e){let n=this.overview;if(!n)return;t.kind!==e.kind&&
-this.el.querySelector(".times")?.replaceWith(this.times(n));let s=this.el.querySelector("#map");t.map!==e.map&&s&&this.map?.onpick&&this.draw(n,s,this.map.onpick),
-this.select()}restyle(){for(let t of this.plots)t.draw()}close(){for(let t of this.plots.splice(0))t.drop()}},se={id:"summary",title:"Summary",needs:"capture",open:a=>new hn(
-a)};function Ot(a,t){let e=(a.t1-a.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function ie(a,t){let e=512*2**t;return[Math.floor(a.t0/
-e),Math.max(Math.ceil(a.t1/e)-1,Math.floor(a.t0/e))]}function rt(a,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(a.t1-a.t0,50),e*1.5),i=(a.t0+a.t1)/2-n/2;
-return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function re(a){let t=(a.t1-a.t0)*.01;return{t0:a.t0-t,t1:a.t1+t}}
-function ts(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return rt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function ae(a,t,e){
-let n=(a.t1-a.t0)*t;return rt({t0:a.t0+n,t1:a.t1+n},e)}function zt(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||
-e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/2;return rt({t0:l-r/2,t1:l+r/2},n)}function es(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
-n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(a.t0/i)*i}}var pn=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
+o("span",{class:"space"}),e.what_if.length>0&&le({finding:e.title,set:e.what_if},this.context.session)&&this.whatIf({finding:e.title,set:e.what_if}),e.at&&o("sp\
+an",{class:"go"},this.link(mn(e.at),"Show in the timeline"))),r.length>0&&o("ul",{class:"evidence"},...r.slice(0,3)),r.length>3&&o("details",null,o("summary",null,
+`and ${r.length-3} more`),o("ul",{class:"evidence"},...r.slice(3))),(e.next.length>0||e.guide!=="")&&o("ul",{class:"next"},...e.next.map(i=>o("li",null,i)),e.guide!==
+""&&o("li",null,"More on this: ",o("code",null,"stepscope guide "+e.guide))))}whatIf(t){return this.link({tab:"whatif",set:tt(t),rank:he(t,this.context.capture?.
+ranks??[])},"What if")}times(t){let e=[...new Set(t.times.map(h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes(
+"all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.rank>=0||t.chart.ranks.length>1)),r=t.parts.filter((h,p)=>s.some(u=>u.parts[p]>0)),i=Math.max(...s.map(h=>h.
+per_step_ns),1),l=o("select",{"aria-label":"Steps of kind",on:{change:()=>this.context.store.set({kind:l.value==="all"?null:l.value})}},...e.map(h=>o("option",{
+value:h,selected:h===n},h==="all"?"all steps":h)));return o("div",{class:"times"},o("h2",null,"Where the time goes",o("span",{class:"space"}),e.length>2&&l),o("\
+div",{class:"split",role:"table","aria-label":"Time of a mean step by rank"},...s.map(h=>o("div",{role:"row",class:h.rank<0?"all":""},o("span",{role:"rowheader"},
+h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),o("span",{role:"cell",class:"track"},this.split(t,h,i)),o("span",{role:"cell",class:"number"},b(h.per_step_ns))))),
+o("p",{class:"keys"},...r.map(h=>D("--"+h,kt(h)))))}split(t,e,n){let s=t.parts.map((r,i)=>({name:r,label:kt(r),ns:e.parts[i]}));return It(s,e.per_step_ns/n,r=>`${r.
+label} ${R(r.ns/e.total_ns)}`)}strips(t){let e=o("span",{class:"tools",role:"group","aria-label":"Measure"},...Mt.map(([n,s])=>o("button",{class:"choice","aria-\
+pressed":String(n===this.measure()),data:{measure:n},title:s,on:{click:()=>this.context.store.set({map:n===this.first()?null:n})}},n)));return[t.chart.ranks.length>
+1&&o("figure",null,o("figcaption",null,o("span",null,"Ranks × steps: ",o("span",{class:"measure"})),o("span",{class:"scale"}),e),o("canvas",{id:"map",tabindex:"\
+0",role:"img","aria-label":"Heat map, ranks by steps: arrows move, Enter opens the timeline there"})),o("figure",null,o("figcaption",null,o("span",null,"Time of\
+ each step"),o("span",{class:"scale",id:"cut-bars"})),o("canvas",{id:"bars",tabindex:"0",role:"img","aria-label":"Stacked bars, where the time of each step goes\
+: arrows move, Enter opens the timeline there"}))]}plot(t){for(let i of this.plots.splice(0))i.drop();if(this.map=null,t.chart.grid.cols===0)return;let e=this.steps=
+new vt(t.chart.grid.cols),n=(i,l)=>{let h=t.chart.grid.first[i];this.context.store.go(E(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,
+h)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let r=new ie(t.chart,e,this.el.querySelector("#bars"));r.onpick=i=>n(i,0),this.plots.push(r),r.draw()}draw(t,e,n){
+let s=this.measure(),r=e.cloneNode(!1);e.replaceWith(r),this.map&&(this.steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(
+this.map),1),this.map.drop()),this.map=new ae(r,t.chart,this.steps,s,us(t.chart,s),this.el.querySelector("figure .scale")),this.map.onpick=n,this.plots.push(this.
+map),this.map.draw(),y(this.el.querySelector(".measure"),Mt.find(([i])=>i===s)[1]);for(let i of this.el.querySelectorAll("[data-measure]"))i.ariaPressed=String(
+i.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+n.ns[s]*1.1}}select(){let t=q(this.
+context.store.params,"sel",-1);for(let n of this.el.querySelectorAll("[data-finding]")){let s=n.dataset.finding===String(t);n.classList.toggle("selected",s),s&&
+n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];!this.steps||!this.map||!e?.at||(this.steps.row=e.at.rank,this.steps.point(this.map.colOf(e.
+at.step)))}update(t,e){let n=this.overview;if(!n)return;t.kind!==e.kind&&this.el.querySelector(".times")?.replaceWith(this.times(n));let s=this.el.querySelector(
+"#map");t.map!==e.map&&s&&this.map?.onpick&&this.draw(n,s,this.map.onpick),this.select()}restyle(){for(let t of this.plots)t.draw()}close(){for(let t of this.plots.
+splice(0))t.drop()}},pe={id:"summary",title:"Summary",needs:"capture",open:a=>new fn(a)};function Dt(a,t){let e=(a.t1-a.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function ue(a,t){let e=512*2**t;return[Math.floor(a.t0/
+e),Math.max(Math.ceil(a.t1/e)-1,Math.floor(a.t0/e))]}function ht(a,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(a.t1-a.t0,50),e*1.5),r=(a.t0+a.t1)/2-n/2;
+return n>=e*1.04?r=(t.t0+t.t1)/2-n/2:r=Math.min(Math.max(r,t.t0-n*.5),t.t1-n*.5),{t0:r,t1:r+n}}function ds(a,t,e,n){let s=a.t1-a.t0,r=Math.max(n.t1-n.t0,50)*1.5,
+i=Math.min(Math.max(s*e,50),Math.max(r,s))/s;return ht({t0:t-(t-a.t0)*i,t1:t+(a.t1-t)*i},n)}function de(a,t,e){let n=(a.t1-a.t0)*t;return ht({t0:a.t0+n,t1:a.t1+
+n},e)}function Ut(a,t,e,n,s=!1){let r=a.t1-a.t0;if(!s&&t>=a.t0+r*.02&&t+e<=a.t1-r*.02&&e>r/400)return a;let i=s||e>r||e<r/400?Math.max(e*(s?1.6:24),50):r,l=t+e/
+2;return ht({t0:l-i/2,t1:l+i/2},n)}function cs(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(n)),r=Math.max(([1,2,5,10].find(i=>i*s>=n*.999)??
+10)*s,1);return{step:r,first:Math.ceil(a.t0/r)*r}}var gn=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
 e position on all"},{by:"collective",title:"collective entry",help:"shifts each rank so that all enter one collective at the same position"},{by:"stretched",title:"\
-stretched",help:"stretches each rank's time between collectives to that of the last rank to arrive"}];function ns(a,t,e){let n=A(a,t,NaN),s=A(a,e,NaN);return n<
-s?{t0:n,t1:s}:null}function un(a,t,e,n=a.steps){let s=1/0,i=-1/0;for(let r=t;r<=e;r++){let l=n[r];l===void 0||l.end_ns===0||(s=Math.min(s,l.start_ns),i=Math.max(
-i,l.end_ns))}return s<i?rt({t0:s-(i-s)*.06,t1:i+(i-s)*.06},Bt(a)):null}function Bt(a){return{t0:a.from_ns,t1:Math.max(a.to_ns,a.from_ns+1)}}function It(a,t){let e=A(
-a,"step",-1),n=A(a,"rank",-1),s=ns(a,"t0","t1"),i=pn.some(h=>h.by===a.align)?a.align:"wall",r=h=>Number.isInteger(h)&&h>=0&&h<t.ranks.length,l=(a.only??"").split(
-",").filter(h=>/^\d+$/.test(h)).map(Number).filter(r);return{view:s!==null?rt(s,Bt(t)):un(t,e,e)??re(Bt(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
-i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:A(a,"at",0),only:[...new Set(l)],open:new Set((a.open??"").split(",").filter(h=>/^r?\d+$/.test(h))),rank:r(n)?n:
--1,sel:r(n)?A(a,"sel",-1):-1,range:ns(a,"r0","r1"),q:a.q??"",heat:a.heat??(t.ranks.length>1&&t.steps.length>1?t.measure:"off"),counters:t.counters>0&&a.counters!==
-"off",y:Math.max(A(a,"y",0),0),sort:a.sort??"-self"}}function xt(a){return a.last<0||a.last===a.rank?null:a.counterparts.find(t=>t.rank===a.last&&t.span>=0)??null}function ss(a){return a.launch??a.op??a.around[0]??
-null}function is(a){return a.calls[0]??a.launched[0]??xt(a)}function rs(a){let t=[],e=a.launch??a;return a.op!==null&&t.push([a.op,e]),a.launch!==null&&t.push([
-a.launch,a]),a.launched.slice(0,30).forEach((n,s)=>{let i=a.calls[s];i!==void 0&&t.push([a,i]),t.push([i??a,n])}),t}function as(a,t,e){let n=o("b",null,a.label),
-s=[],i=a.launched[0];a.op!==null&&s.push(["op",t(a.op)]),a.launch!==null&&s.push(["launch",t(a.launch)]);let r=a.launch!==null?"GPU":a.op!==null||a.category==="\
-cuda_runtime"||a.category==="cuda_driver"?"launch":"op";s.push([r,n]),a.calls[0]!==void 0&&s.push([a.calls.length>1?"first launch":"launch",t(a.calls[0])]),i!==
-void 0&&s.push([a.launches>1?`GPU, first of ${a.launches}`:"GPU",t(i)]);let l=xt(a);return l!==null&&s.push(["waits for "+e(l.rank),t(l)]),s.length<2?null:o("p",
+stretched",help:"stretches each rank's time between collectives to that of the last rank to arrive"}];function ms(a,t,e){let n=q(a,t,NaN),s=q(a,e,NaN);return n<
+s?{t0:n,t1:s}:null}function bn(a,t,e,n=a.steps){let s=1/0,r=-1/0;for(let i=t;i<=e;i++){let l=n[i];l===void 0||l.end_ns===0||(s=Math.min(s,l.start_ns),r=Math.max(
+r,l.end_ns))}return s<r?ht({t0:s-(r-s)*.06,t1:r+(r-s)*.06},ce(a)):null}function ce(a){return{t0:a.from_ns,t1:Math.max(a.to_ns,a.from_ns+1)}}function vn(a){let[t,
+e]=a.window_ns;return{t0:t,t1:Math.max(e,t+1)}}function St(a,t){let e=q(a,"step",-1),n=q(a,"rank",-1),s=ms(a,"t0","t1"),r=gn.some(h=>h.by===a.align)?a.align:"wa\
+ll",i=h=>Number.isInteger(h)&&h>=0&&h<t.ranks.length,l=(a.only??"").split(",").filter(h=>/^\d+$/.test(h)).map(Number).filter(i);return{view:s!==null?ht(s,ce(t)):
+bn(t,e,e)??vn(t),step:e<t.steps.length?e:-1,by:r==="stretched"&&!t.stretch||r==="step"&&(e<0||e>=t.steps.length)?"wall":r,at:q(a,"at",0),only:[...new Set(l)],open:new Set(
+(a.open??"").split(",").filter(h=>/^r?\d+$/.test(h))),rank:i(n)?n:-1,sel:i(n)?q(a,"sel",-1):-1,range:ms(a,"r0","r1"),q:a.q??"",heat:a.heat??(t.ranks.length>1&&t.
+steps.length>1?t.measure:"off"),counters:t.counters>0&&a.counters!=="off",y:Math.max(q(a,"y",0),0),sort:a.sort??"-self"}}function _t(a){return a.last<0||a.last===a.rank?null:a.counterparts.find(t=>t.rank===a.last&&t.span>=0)??null}function fs(a){return a.launch??a.op??a.around[0]??
+null}function gs(a){return a.calls[0]??a.launched[0]??_t(a)}function bs(a){let t=[],e=a.launch??a;return a.op!==null&&t.push([a.op,e]),a.launch!==null&&t.push([
+a.launch,a]),a.launched.slice(0,30).forEach((n,s)=>{let r=a.calls[s];r!==void 0&&t.push([a,r]),t.push([r??a,n])}),t}function vs(a,t,e){let n=o("b",null,a.label),
+s=[],r=a.launched[0];a.op!==null&&s.push(["op",t(a.op)]),a.launch!==null&&s.push(["launch",t(a.launch)]);let i=a.launch!==null?"GPU":a.op!==null||a.category==="\
+cuda_runtime"||a.category==="cuda_driver"?"launch":"op";s.push([i,n]),a.calls[0]!==void 0&&s.push([a.calls.length>1?"first launch":"launch",t(a.calls[0])]),r!==
+void 0&&s.push([a.launches>1?`GPU, first of ${a.launches}`:"GPU",t(r)]);let l=_t(a);return l!==null&&s.push(["waits for "+e(l.rank),t(l)]),s.length<2?null:o("p",
 {class:"tl-way",title:"< goes back along this way, > forward"},...s.flatMap(([h,p],u)=>[u>0&&o("span",{class:"tl-soft","aria-hidden":"true"}," → "),o("span",{
-class:"tl-soft"},h+" "),p]))}function os(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
-t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function oe(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function ls(a){let t=new Map;
+class:"tl-soft"},h+" "),p]))}function ws(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
+t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function me(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function xs(a){let t=new Map;
 for(let e of a){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.min(e.from,n.from),end:Math.max(e.end,n.end),would:Math.max(e.would,n.would)})}return[
-...t.values()].sort((e,n)=>e.end-n.end)}function vi(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
-1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function hs(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of vi(t,i.ranks))
-s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function ps(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
-, with these changes`,rows:[["was",g(t)],["would be",g(e)],["change",Ft(t,e)]]}}function Ft(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+S(e)}function dn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(a.lanes,2)}function ut(a,t,e){
-let n=[],s=[],i=e.length>0?e:a.ranks.map((h,p)=>p),r=new Map;a.rows.forEach((h,p)=>r.set(h.rank,[...r.get(h.rank)??[],p]));let l=0;for(let h of i){let p={rank:h,
-y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let u of r.get(h)??[]){let d=a.rows[u];if(!d.pinned&&!p.open){p.folded++;continue}let m=t.has(String(
-u))?d.lanes:dn(d,i.length);p.rows.push({row:u,y:l,height:m*16,lanes:m});for(let c=0;c<m;c++)s.push({lane:d.lane+c,row:u,rank:h,y:l+c*16,height:15});l+=m*16+3}l+=
-8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function le(a,t,e){let n=0,s=a.length;for(;n<s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];
-for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function us(a,t){let e=new Set(a);return e.delete(t)||e.add(t),e}var wi={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function ds(a,t,e,n,s,i){
-let r=[],l=(h,p)=>{h.style.top=p+"px",r.push(h)};for(let h of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[h.rank]:0,u=s!==null&&s.by!==
-"wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+$(p):"",d=h.folded>0||h.open;l(o("div",{class:"tl-rank"+(h.rank===n?" here":"")},o("span",
-null,t.ranks[h.rank]),d&&o("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[h.rank],on:{click:()=>i("r"+h.rank)}},
-o("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),u!==""&&o("span",{class:"moved",title:u},u)),h.y);for(let m of h.rows){
-let c=t.rows[m.row],f=wi[c.role],b=c.lanes>dn(c,e.groups.length),v=[f!==void 0&&o("b",null,f),(f!==void 0?" ":"")+c.name,c.deeper>0&&` (${c.deeper} spans nested\
- deeper)`],w=`${t.ranks[c.rank]}: ${f??""} ${c.name}, ${c.spans} spans in ${c.lanes} lane${c.lanes===1?"":"s"}`,M=o("div",{class:"tl-row",title:w},b?o("button",
-{title:w,"aria-expanded":String(m.lanes===c.lanes),on:{click:()=>i(String(m.row))}},m.lanes===c.lanes?"▾ ":"▸ ",...v):o("span",{class:"tl-name",title:w},...v));
-M.style.height=m.height+"px",l(M,m.y)}}x(a,...r)}function cs(a,t,e,n,s,i,r,l){let h=window.devicePixelRatio||1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=
-Math.round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let u of t.groups){let d=u.y-e,m=i.get(u.rank);if(m===void 0||d>s||d+18<0)continue;let c=n/m.length;
-m.forEach((f,b)=>{let v=Math.min(Math.abs(f)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*c,d+18-3-v,Math.max(c,1),v)})}}var he=30;function pe(a,t){return t==="B"?te(a):t==="share"?S(a):(Number.isInteger(a)||a>=1e3?_(String(Math.round(a))):Y(a))+(t===""?"":" "+t)}function xi(a,t){
-let e=0,n=a.at.length;for(;e<n;){let s=e+n>>1;a.at[s]<=t?e=s+1:n=s}return e===0?null:a.at[e-1]===t?a.high[e-1]:a.last[e-1]}function ue(a){let t=a.series.reduce(
-(e,n)=>n.low.reduce((s,i)=>Math.min(s,i),e),a.peak);return t>.6*a.peak&&t<a.peak?t-.25*(a.peak-t):0}var de=class{constructor(t,e){this.count=t;this.events=e;this.
-canvas.addEventListener("pointermove",n=>this.hover(n.offsetX,n.offsetY)),this.canvas.addEventListener("pointerleave",()=>P())}count;events;canvas=o("canvas",{role:"\
+...t.values()].sort((e,n)=>e.end-n.end)}function Br(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let r=e[e.length-1];r!==void 0&&s>0&&t.has(a[s-
+1].rank)?r[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function ys(a,t,e,n){let s=[];for(let r of a)if(!(Math.abs(r.end-r.would)<e)){for(let[i,l]of Br(t,r.ranks))
+s.push({would:r.would,end:r.end,top:i,bottom:l});if(s.length>n)return[]}return s}function ks(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
+, with these changes`,rows:[["was",b(t)],["would be",b(e)],["change",jt(t,e)]]}}function jt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+R(e)}function wn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(a.lanes,2)}function mt(a,t,e){
+let n=[],s=[],r=e.length>0?e:a.ranks.map((h,p)=>p),i=new Map;a.rows.forEach((h,p)=>i.set(h.rank,[...i.get(h.rank)??[],p]));let l=0;for(let h of r){let p={rank:h,
+y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let u of i.get(h)??[]){let d=a.rows[u];if(!d.pinned&&!p.open){p.folded++;continue}let f=t.has(String(
+u))?d.lanes:wn(d,r.length);p.rows.push({row:u,y:l,height:f*16,lanes:f});for(let c=0;c<f;c++)s.push({lane:d.lane+c,row:u,rank:h,y:l+c*16,height:15});l+=f*16+3}l+=
+8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function fe(a,t,e){let n=0,s=a.length;for(;n<s;){let i=n+s>>1;a[i].y+a[i].height<=t?n=i+1:s=i}let r=[];
+for(let i=n;i<a.length&&a[i].y<e;i++)r.push(a[i]);return r}function Ms(a,t){let e=new Set(a);return e.delete(t)||e.add(t),e}var Dr={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Wt(a){return Math.
+min(220,Math.floor(a/4))}function Ss(a,t,e,n,s,r){let i=[],l=(h,p)=>{h.style.top=p+"px",i.push(h)};for(let h of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!==
+"stretched"?s.moved_ns[h.rank]:0,u=s!==null&&s.by!=="wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+B(p):"",d=h.folded>0||h.open;l(o("di\
+v",{class:"tl-rank"+(h.rank===n?" here":"")},o("span",null,t.ranks[h.rank]),d&&o("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold \
+all rows of ")+t.ranks[h.rank],on:{click:()=>r("r"+h.rank)}},o("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),u!==""&&o(
+"span",{class:"moved",title:u},u)),h.y);for(let f of h.rows){let c=t.rows[f.row],m=Dr[c.role],g=c.lanes>wn(c,e.groups.length),x=[m!==void 0&&o("b",null,m),(m!==
+void 0?" ":"")+c.name,c.deeper>0&&` (${c.deeper} spans nested deeper)`],w=`${t.ranks[c.rank]}: ${m??""} ${c.name}, ${c.spans} spans in ${c.lanes} lane${c.lanes===
+1?"":"s"}`,v=o("div",{class:"tl-row",title:w},g?o("button",{title:w,"aria-expanded":String(f.lanes===c.lanes),on:{click:()=>r(String(f.row))}},f.lanes===c.lanes?
+"▾ ":"▸ ",...x):o("span",{class:"tl-name",title:w},...x));v.style.height=f.height+"px",l(v,f.y)}}y(a,...i)}function _s(a,t,e,n,s,r,i,l){let h=window.devicePixelRatio||
+1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=Math.round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let u of t.groups){let d=u.y-e,f=r.get(u.rank);
+if(f===void 0||d>s||d+18<0)continue;let c=n/f.length;f.forEach((m,g)=>{let x=Math.min(Math.abs(m)/Math.max(i,1),1)*13;x>.5&&p.fillRect(g*c,d+18-3-x,Math.max(c,1),
+x)})}}var ge=30;function be(a,t){return t==="B"?Zt(a):t==="share"?R(a):(Number.isInteger(a)||a>=1e3?T(String(Math.round(a))):K(a))+(t===""?"":" "+t)}function Ur(a,t){
+let e=0,n=a.at.length;for(;e<n;){let s=e+n>>1;a.at[s]<=t?e=s+1:n=s}return e===0?null:a.at[e-1]===t?a.high[e-1]:a.last[e-1]}function ve(a){let t=a.series.reduce(
+(e,n)=>n.low.reduce((s,r)=>Math.min(s,r),e),a.peak);return t>.6*a.peak&&t<a.peak?t-.25*(a.peak-t):0}var we=class{constructor(t,e){this.count=t;this.events=e;this.
+canvas.addEventListener("pointermove",n=>this.hover(n.offsetX,n.offsetY)),this.canvas.addEventListener("pointerleave",()=>C())}count;events;canvas=o("canvas",{role:"\
 img","aria-label":"Counters"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-counters",hidden:!0},this.legend,this.canvas);answer=null;drawn=null;named="";async rest(t,e,n){
 this.count>0&&(this.answer=await this.events.load(t,Math.max(Math.min(Math.round(e),1e3),100),n))}paint(t,e,n,s){if(this.el.hidden=t===null||this.answer===null||
-this.count===0,this.el.hidden||t===null||this.answer===null)return;let{answer:i,canvas:r}=this,{counters:l}=i,h=l.length*he,p=window.devicePixelRatio||1,u=r.getContext(
-"2d",{alpha:!1});this.drawn={view:t,width:e},r.style.width=e+"px",r.style.height=h+"px",r.width=Math.round(e*p),r.height=Math.round(h*p),u.setTransform(p,0,0,p,
-0,0),u.fillStyle=n.name("bg"),u.fillRect(0,0,e,h);let d=e/(t.t1-t.t0),m=(i.to_ns-i.from_ns)/i.columns,c=f=>(i.from_ns+f*m-t.t0)*d;l.forEach((f,b)=>{let v=(b+1)*
-he-2,w=ue(f),M=Math.max(f.peak-w,1e-9),y=T=>v-(T-w)/M*(he-6);for(let T of[...f.series].sort((O,D)=>+(O.rank===s)-+(D.rank===s))){let O=T.rank===s&&s>=0,D=f.series.
-length===1;u.fillStyle=u.strokeStyle=n.name(O||D?"strong":"medium"),u.lineWidth=O||D?1.5:1,u.globalAlpha=O||D?1:.65,u.beginPath(),T.at.forEach((C,B)=>{let U=Math.
-max(c(C),-5),z=Math.min(c(B+1<T.at.length?T.at[B+1]:i.columns),e+5);z<U||(u.moveTo(U,y(T.low[B])),u.lineTo(U,y(T.high[B])),u.moveTo(U,y(T.last[B])),u.lineTo(z,y(
-T.last[B])),D&&(u.globalAlpha=.2,u.fillRect(U,y(T.last[B]),z-U,v-y(T.last[B])),u.globalAlpha=1))}),u.stroke()}u.globalAlpha=1;let E=(f.peak_ns-t.t0)*d;E>=0&&E<=
-e&&(u.fillStyle=n.name("high"),u.fillRect(E-2,y(f.peak)-2,4,4)),u.fillStyle=n.name("line"),u.fillRect(0,v+1,e,1)}),this.names(l)}names(t){let e=JSON.stringify(t.
-map(n=>[n.title,n.peak,n.peak_of,ue(n)]));e!==this.named&&(this.named=e,x(this.legend,...t.map(n=>{let s=n.all>1||n.peak_rank>=0?", "+n.peak_of:"";return o("div",
-{class:"tl-counter"},o("span",{title:n.title},n.title,ue(n)>0&&o("span",{class:"tl-soft"}," from "+pe(ue(n),n.unit))),o("button",{class:"tl-link",title:`The pea\
-k: ${pe(n.peak,n.unit)}${s}. Shows this moment.`,on:{click:()=>this.events.peak(n.peak_ns,n.peak_rank)}},`peak ${pe(n.peak,n.unit)}${s}`))})))}hover(t,e){let{answer:n,
-drawn:s}=this,i=n?.counters[Math.floor(e/he)];if(n===null||s===null||i===void 0)return P();let r=s.view.t0+t/s.width*(s.view.t1-s.view.t0),l=Math.floor((r-n.from_ns)/
-(n.to_ns-n.from_ns)*n.columns),h=i.series.map(p=>[p.name,(u=>u===null?"–":pe(u,i.unit))(xi(p,l))]);N(this.canvas,t,e,{title:i.title,rows:[["at",g(Math.round(r))],
-...h]})}};function yi(a,t,e,n,s){let i=new Float32Array(a),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let u=0;u<r.length;u++)h[u]=t.beyond?
-r[u]-l[u%n]:r[u];let p=t.unit!=="ns"?1:t.id==="work"?K(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(on(h,e,n),p,1)}}function ki(a,t,e,n,s){
-let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let l=Math.floor(r*n/t);for(let h=0;h<e;h++){let p=a[r*e+h],u=l*s+Math.floor(h*s/e);!Number.isNaN(p)&&
-!(Math.abs(i[u])>=Math.abs(p))&&(i[u]=p)}}return i}function ms(a,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(a[i*e+n])||s.push([a[i*e+n],i]);return s.sort(
-(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var X=220,mn=16,ce=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
-ranks.length,this.steps=t.steps.length,this.length=K(t.steps.map(s=>s.end_ns-s.start_ns),.5),this.el=o("div",{class:"tl-heat"},o("div",{class:"tl-heat-head"},o(
-"span",{class:"tl-title"},"Ranks × steps"),this.choices,o("span",{class:"space"}),this.scale),o("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.
-listen()}head;events;redraw;el;canvas=o("canvas",{tabindex:"0",role:"img"});box=o("div",{class:"tl-cell",hidden:!0});brushed=o("div",{class:"tl-brush",hidden:!0});scale=o(
-"span",{class:"scale"});choices=o("span",{role:"group","aria-label":"Measure of the map"});ranks;steps;length;asked="";cells=null;at=null;shownSteps=[-1,-1];get measure(){
-return this.asked}async show(t){let e=this.head.measures.find(s=>s.id===t);if(this.el.hidden=e===void 0||this.steps===0,x(this.choices,...this.head.measures.map(
-s=>o("button",{class:"choice","aria-pressed":String(s.id===t),on:{click:()=>this.events.choose(s.id)}},s.title))),this.el.hidden||e===void 0||t===this.asked)return;
-this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=yi(n,e,this.ranks,this.steps,this.length),this.redraw())}view(t,e){this.shownSteps=[t,e],
-this.place(this.brushed,t<0||t===0&&e===this.steps-1?null:{rank:0,ranks:this.ranks,step:t,steps:e-t+1})}height(){return Math.min(Math.max(this.ranks*Math.min(Math.
-max(Math.floor(120/this.ranks),3),18),36),256)}area(){return{x:X,w:Math.max(this.canvas.clientWidth-X-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===
-null)return;let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.top=e.rank/this.ranks*
-n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+mn+"px";let n=this.
-canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+mn)*s);let i=this.canvas.getContext(
-"2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+mn),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
-if",this.labels(i,t),this.cells!==null&&this.map(i,t,this.cells),this.view(...this.shownSteps)}labels(t,e){let n=this.area(),s=n.h/this.ranks,i=Math.ceil(12/s);
-t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],n.x-8,(p+i/2)*s,n.x-20);t.textBaseline=
-"top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(r)),h=[1,2,5,10].map(p=>p*l).find(p=>p>=r)??r;for(let p=0;p<
-this.steps;p+=h)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.ranks,s.h),r=Math.min(this.steps,Math.floor(s.
-w)),l=ki(n.shown,this.ranks,this.steps,i,r),h=v=>H(e.name(v)),p=[h("cold"),h("warm"),h("hot")],u=[h("cold"),h("under")],d=t.createImageData(r,i),m=h("panel");for(let v=0;v<
-l.length;v++){let w=l[v]/n.limit,[M,y,E]=Number.isNaN(w)?m:w<0?F(u,-w):F(p,w);d.data.set([M,y,E,255],4*v)}let c=document.createElement("canvas");if(c.width=r,c.
-height=i,c.getContext("2d").putImageData(d,0,0),t.imageSmoothingEnabled=!1,t.drawImage(c,s.x,0,s.w,s.h),t.fillStyle=e.name("bg"),s.w/r>=6)for(let v=1;v<r;v++)t.
-fillRect(s.x+Math.round(v/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let v=1;v<i;v++)t.fillRect(s.x,Math.round(v/i*s.h)-1,s.w,1);let f=v=>this.text(v,n.measure),b=o("i",
-null);b.style.background=n.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold)\
-, var(--warm), var(--hot))",x(this.scale,n.measure.beyond?`${f(-n.limit)} `:"0 ",b,` ${n.measure.beyond?"+":""}${f(n.limit)}${n.measure.beyond?" beyond the medi\
-an rank":""}`),this.canvas.setAttribute("aria-label",`Heat map of ${n.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter opens the s\
-tep`)}text(t,e){return e.unit==="ns"?g(Math.round(t)):_(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),i=Math.floor(e/
-n.h*this.ranks);return s>=0&&s<this.steps&&i>=0&&i<this.ranks?{rank:i,step:s}:null}point(t){this.at=t,this.place(this.box,t&&{rank:t.rank,ranks:1,step:t.step,steps:1});
-let e=this.cells;if(t===null||e===null)return P();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.head.steps[t.step],r=this.area();N(this.canvas,r.x+
-(t.step+.5)/this.steps*r.w,(t.rank+.5)/this.ranks*r.h,{title:`${this.head.ranks[t.rank]}, step ${t.step}, ${i.kind}`,rows:Number.isNaN(n)?[["this rank lacks the\
- step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?$(Math.round(n-e.median[t.step])):this.text(n-e.median[t.
-step],s)]]})}listen(){let t=this.canvas,e=null;t.addEventListener("pointerdown",n=>{e=n.offsetX,t.setPointerCapture(n.pointerId)}),t.addEventListener("pointermo\
-ve",n=>{let s=this.cellAt(n.offsetX,n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.cellAt(Math.min(Math.max(e,X),X+this.area().
-w-1),0),r=this.cellAt(Math.min(Math.max(n.offsetX,X),X+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,{rank:0,ranks:this.ranks,step:Math.min(i.
-step,r.step),steps:Math.abs(i.step-r.step)+1})}),t.addEventListener("pointerup",n=>{let s=Math.min(Math.max(n.offsetX,X),X+this.area().w-1),i=e===null?null:this.
-cellAt(Math.min(Math.max(e,X),X+this.area().w-1),0),r=this.cellAt(s,0);if(e!==null&&Math.abs(n.offsetX-e)>=6&&i!==null&&r!==null)this.events.brush(Math.min(i.step,
-r.step),Math.max(i.step,r.step));else{let l=this.cellAt(n.offsetX,n.offsetY);l!==null&&this.events.pick(l.rank,l.step)}e=null}),t.addEventListener("pointerleave",
-()=>this.point(null)),t.addEventListener("blur",()=>this.point(null)),t.addEventListener("keydown",n=>{let s=this.at??{rank:0,step:Math.max(this.shownSteps[0],0)},
-i={ArrowLeft:{...s,step:Math.max(s.step-1,0)},ArrowRight:{...s,step:this.at===null?s.step:Math.min(s.step+1,this.steps-1)},ArrowUp:{...s,rank:Math.max(s.rank-1,
-0)},ArrowDown:{...s,rank:this.at===null?s.rank:Math.min(s.rank+1,this.ranks-1)}};if(i[n.key]!==void 0)this.point(i[n.key]);else if(n.key==="Enter"&&this.at!==null)
-this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};var fn=18,me=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof q)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
+this.count===0,this.el.hidden||t===null||this.answer===null)return;let{answer:r,canvas:i}=this,{counters:l}=r,h=l.length*ge,p=window.devicePixelRatio||1,u=i.getContext(
+"2d",{alpha:!1});this.drawn={view:t,width:e},i.style.width=e+"px",i.style.height=h+"px",i.width=Math.round(e*p),i.height=Math.round(h*p),u.setTransform(p,0,0,p,
+0,0),u.fillStyle=n.name("bg"),u.fillRect(0,0,e,h);let d=e/(t.t1-t.t0),f=(r.to_ns-r.from_ns)/r.columns,c=m=>(r.from_ns+m*f-t.t0)*d;l.forEach((m,g)=>{let x=(g+1)*
+ge-2,w=ve(m),v=Math.max(m.peak-w,1e-9),k=S=>x-(S-w)/v*(ge-6);for(let S of[...m.series].sort((L,$)=>+(L.rank===s)-+($.rank===s))){let L=S.rank===s&&s>=0,$=m.series.
+length===1;u.fillStyle=u.strokeStyle=n.name(L||$?"strong":"medium"),u.lineWidth=L||$?1.5:1,u.globalAlpha=L||$?1:.65,u.beginPath(),S.at.forEach((N,F)=>{let j=Math.
+max(c(N),-5),I=Math.min(c(F+1<S.at.length?S.at[F+1]:r.columns),e+5);I<j||(u.moveTo(j,k(S.low[F])),u.lineTo(j,k(S.high[F])),u.moveTo(j,k(S.last[F])),u.lineTo(I,k(
+S.last[F])),$&&(u.globalAlpha=.2,u.fillRect(j,k(S.last[F]),I-j,x-k(S.last[F])),u.globalAlpha=1))}),u.stroke()}u.globalAlpha=1;let _=(m.peak_ns-t.t0)*d;_>=0&&_<=
+e&&(u.fillStyle=n.name("high"),u.fillRect(_-2,k(m.peak)-2,4,4)),u.fillStyle=n.name("line"),u.fillRect(0,x+1,e,1)}),this.names(l)}names(t){let e=JSON.stringify(t.
+map(n=>[n.title,n.peak,n.peak_of,ve(n)]));e!==this.named&&(this.named=e,y(this.legend,...t.map(n=>{let s=n.all>1||n.peak_rank>=0?", "+n.peak_of:"";return o("div",
+{class:"tl-counter"},o("span",{title:n.title},n.title,ve(n)>0&&o("span",{class:"tl-soft"}," from "+be(ve(n),n.unit))),o("button",{class:"tl-link",title:`The pea\
+k: ${be(n.peak,n.unit)}${s}. Shows this moment.`,on:{click:()=>this.events.peak(n.peak_ns,n.peak_rank)}},`peak ${be(n.peak,n.unit)}${s}`))})))}hover(t,e){let{answer:n,
+drawn:s}=this,r=n?.counters[Math.floor(e/ge)];if(n===null||s===null||r===void 0)return C();let i=s.view.t0+t/s.width*(s.view.t1-s.view.t0),l=Math.floor((i-n.from_ns)/
+(n.to_ns-n.from_ns)*n.columns),h=r.series.map(p=>[p.name,(u=>u===null?"–":be(u,r.unit))(Ur(p,l))]);H(this.canvas,t,e,{title:r.title,rows:[["at",b(Math.round(i))],
+...h]})}};function jr(a,t,e,n){let s=new Float64Array(a),r=s.subarray(0,e*n),i=s.subarray(e*n,(e+1)*n),l=new Float64Array(r.length);for(let h=0;h<r.length;h++)l[h]=t.beyond?
+r[h]-i[h%n]:r[h];return{measure:t,values:r,median:i,shown:l,limit:Math.max(dn(l,e,n),t.floor,1)}}function Wr(a,t,e,n,s){let r=new Float64Array(n*s).fill(NaN);for(let i=0;i<
+t;i++){let l=Math.floor(i*n/t);for(let h=0;h<e;h++){let p=a[i*e+h],u=l*s+Math.floor(h*s/e);!Number.isNaN(p)&&!(Math.abs(r[u])>=Math.abs(p))&&(r[u]=p)}}return r}
+function Ts(a,t,e,n){let s=[];for(let r=0;r<t;r++)Number.isNaN(a[r*e+n])||s.push([a[r*e+n],r]);return s.sort((r,i)=>r[0]-i[0]||r[1]-i[1]),s.length>0?s[s.length-
+1>>1][1]:-1}var yn=16,xe=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.ranks.length,this.steps=t.steps.length,this.el=o("div",{class:"\
+tl-heat"},o("div",{class:"tl-heat-head"},o("span",{class:"tl-title"},"Ranks × steps"),this.choices,o("span",{class:"space"}),this.scale),o("div",{class:"tl-map"},
+this.canvas,this.brushed,this.box)),this.listen()}head;events;redraw;el;canvas=o("canvas",{tabindex:"0",role:"img"});box=o("div",{class:"tl-cell",hidden:!0});brushed=o(
+"div",{class:"tl-brush",hidden:!0});scale=o("span",{class:"scale"});choices=o("span",{role:"group","aria-label":"Measure of the map"});ranks;steps;asked="";cells=null;at=null;shownSteps=[
+-1,-1];get measure(){return this.asked}async show(t){let e=this.head.measures.find(s=>s.id===t);if(this.el.hidden=e===void 0||this.steps===0,y(this.choices,...this.
+head.measures.map(s=>o("button",{class:"choice","aria-pressed":String(s.id===t),on:{click:()=>this.events.choose(s.id)}},s.title))),this.el.hidden||e===void 0||
+t===this.asked)return;this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=jr(n,e,this.ranks,this.steps),this.redraw())}view(t,e){this.shownSteps=
+[t,e],this.place(this.brushed,t<0||t===0&&e===this.steps-1?null:{rank:0,ranks:this.ranks,step:t,steps:e-t+1})}height(){return Math.min(Math.max(this.ranks*Math.
+min(Math.max(Math.floor(120/this.ranks),3),18),36),256)}area(){let t=Wt(this.canvas.clientWidth);return{x:t,w:Math.max(this.canvas.clientWidth-t-8,10),h:this.height()}}place(t,e){
+if(t.hidden=e===null,e===null)return;let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.
+top=e.rank/this.ranks*n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.
+height=e+yn+"px";let n=this.canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+yn)*
+s);let r=this.canvas.getContext("2d",{alpha:!1});r.setTransform(s,0,0,s,0,0),r.fillStyle=t.name("bg"),r.fillRect(0,0,n,e+yn),r.font="11px system-ui, -apple-syst\
+em, 'Segoe UI', Roboto, sans-serif",this.labels(r,t),this.cells!==null&&this.map(r,t,this.cells),this.view(...this.shownSteps)}labels(t,e){let n=this.area(),s=n.
+h/this.ranks,r=Math.ceil(12/s);t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=r)t.fillText(this.head.ranks[p],
+n.x-8,(p+r/2)*s,n.x-20);t.textBaseline="top",t.textAlign="center";let i=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(i)),h=[1,2,5,10].map(
+p=>p*l).find(p=>p>=i)??i;for(let p=0;p<this.steps;p+=h)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),r=Math.min(this.ranks,
+s.h),i=Math.min(this.steps,Math.floor(s.w)),l=Wr(n.shown,this.ranks,this.steps,r,i),h=v=>z(e.name(v)),p=[h("cold"),h("warm"),h("hot")],u=[h("cold"),h("under")],
+d=t.createImageData(i,r),f=h("panel");for(let v=0;v<l.length;v++){let k=l[v]/n.limit,[_,S,L]=Number.isNaN(k)?f:k<0?U(u,-k):U(p,k);d.data.set([_,S,L,255],4*v)}let c=document.
+createElement("canvas");if(c.width=i,c.height=r,c.getContext("2d").putImageData(d,0,0),t.imageSmoothingEnabled=!1,t.drawImage(c,s.x,0,s.w,s.h),t.fillStyle=e.name(
+"bg"),s.w/i>=6)for(let v=1;v<i;v++)t.fillRect(s.x+Math.round(v/i*s.w)-1,0,1,s.h);if(s.h/r>=8)for(let v=1;v<r;v++)t.fillRect(s.x,Math.round(v/r*s.h)-1,s.w,1);let m=o(
+"i",null);m.style.background=n.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--c\
+old), var(--warm), var(--hot))";let[g,x,w]=cn(n.shown,n.limit,n.measure.beyond,v=>this.text(v,n.measure));y(this.scale,g+" ",m," "+x+(n.measure.beyond?" beyond \
+the median rank":"")+w),this.canvas.setAttribute("aria-label",`Heat map of ${n.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter op\
+ens the step`)}text(t,e){return e.unit==="ns"?b(Math.round(t)):T(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),r=Math.
+floor(e/n.h*this.ranks);return s>=0&&s<this.steps&&r>=0&&r<this.ranks?{rank:r,step:s}:null}point(t){this.at=t,this.place(this.box,t&&{rank:t.rank,ranks:1,step:t.
+step,steps:1});let e=this.cells;if(t===null||e===null)return C();let n=e.values[t.rank*this.steps+t.step],s=e.measure,r=this.head.steps[t.step],i=this.area();H(
+this.canvas,i.x+(t.step+.5)/this.steps*i.w,(t.rank+.5)/this.ranks*i.h,{title:`${this.head.ranks[t.rank]}, step ${t.step}, ${r.kind}`,rows:Number.isNaN(n)?[["thi\
+s rank lacks the step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?B(Math.round(n-e.median[t.step])):
+this.text(n-e.median[t.step],s)]]})}listen(){let t=this.canvas,e=null,n=s=>{let r=this.area();return this.cellAt(Math.min(Math.max(s,r.x),r.x+r.w-1),0)};t.addEventListener(
+"pointerdown",s=>{e=s.offsetX,t.setPointerCapture(s.pointerId)}),t.addEventListener("pointermove",s=>{let r=this.cellAt(s.offsetX,s.offsetY);if(this.point(r),e===
+null||Math.abs(s.offsetX-e)<6)return;let i=n(e),l=n(s.offsetX);i!==null&&l!==null&&this.place(this.brushed,{rank:0,ranks:this.ranks,step:Math.min(i.step,l.step),
+steps:Math.abs(i.step-l.step)+1})}),t.addEventListener("pointerup",s=>{let r=e===null?null:n(e),i=n(s.offsetX);if(e!==null&&Math.abs(s.offsetX-e)>=6&&r!==null&&
+i!==null)this.events.brush(Math.min(r.step,i.step),Math.max(r.step,i.step));else{let l=this.cellAt(s.offsetX,s.offsetY);l!==null&&this.events.pick(l.rank,l.step)}
+e=null}),t.addEventListener("pointercancel",()=>{e=null,this.point(null),this.view(...this.shownSteps)}),t.addEventListener("pointerleave",()=>this.point(null)),
+t.addEventListener("blur",()=>this.point(null)),t.addEventListener("keydown",s=>{let r=this.at??{rank:0,step:Math.max(this.shownSteps[0],0)},i={ArrowLeft:{...r,
+step:Math.max(r.step-1,0)},ArrowRight:{...r,step:this.at===null?r.step:Math.min(r.step+1,this.steps-1)},ArrowUp:{...r,rank:Math.max(r.rank-1,0)},ArrowDown:{...r,
+rank:this.at===null?r.rank:Math.min(r.rank+1,this.ranks-1)}};if(i[s.key]!==void 0)this.point(i[s.key]);else if(s.key==="Enter"&&this.at!==null)this.events.pick(
+this.at.rank,this.at.step);else if(s.key==="Escape")t.blur();else return;s.preventDefault()})}};var kn=18,ye=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(r=>{if(!(r instanceof O)||r.status===0)throw r}).then(()=>s())}run;capture;all;canvas=o(
 "canvas",{role:"img","aria-label":"Load: requests in progress, tokens per second, queue"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-load",
-hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await k("load/steps",{run:this.run}),e=t.lanes.find(u=>u.capture===this.
+hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await M("load/steps",{run:this.run}),e=t.lanes.find(u=>u.capture===this.
 capture&&u.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.shift),
-0),i=Math.ceil(this.all.t1-this.shift);if(i<=s)return;let[r,l,h]=await Promise.all([k("load",n),k("load/timeline",{...n,from:s,to:i}),k("load/requests",{...n,from:s,
-to:i})]);this.requests=h;let p=l.running.map((u,d)=>l.from_ns+d*l.bin_ns+this.shift);p.push((p[p.length-1]??this.shift)+l.bin_ns),this.lines=[{title:"requests i\
+0),r=Math.ceil(this.all.t1-this.shift);if(r<=s)return;let[i,l,h]=await Promise.all([M("load",n),M("load/timeline",{...n,from:s,to:r}),M("load/requests",{...n,from:s,
+to:r})]);this.requests=h;let p=l.running.map((u,d)=>l.from_ns+d*l.bin_ns+this.shift);p.push((p[p.length-1]??this.shift)+l.bin_ns),this.lines=[{title:"requests i\
 n progress",color:"strong",at:p,values:l.running,unit:""},{title:"tokens per second",color:"share",at:p,values:l.tokens.map(u=>u/l.bin_ns*1e9),unit:"/s"}];for(let[
-u,d,m]of[["queued","in the server's queue",""],["usage","of the KV cache in use"," %"]]){let c=r.server.filter(b=>b[u]>=0);if(c.length===0)continue;let f=c.map(
-b=>b.at+this.shift);this.lines.push({title:d,color:"medium",at:[...f,f[f.length-1]+1e9],values:c.map(b=>(m===""?1:100)*b[u]),unit:m})}}during(t){let e=this.requests;
-if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((i,r)=>r).filter(i=>e.sent[i]<s&&Math.max(e.done[i],e.sent[i])>n).sort((i,r)=>e.
-sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return L(R(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.
-max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||this.lines.length===0,this.el.hidden||t===null)return;let i=this.
-lines.length*fn,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.
-width=Math.round(e*r),this.canvas.height=Math.round(i*r),l.setTransform(r,0,0,r,0,0),l.fillStyle=n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(
-t).length,u=this.lines.map((d,m)=>{let c=Math.max(...d.values,0),f=(m+1)*fn-1;return l.fillStyle=n.name(d.color),d.values.forEach((b,v)=>{let w=Math.max((d.at[v]-
-t.t0)*h,0),M=Math.min((d.at[v+1]-t.t0)*h,e),y=b/Math.max(c,1e-9)*(fn-3);M>w&&y>0&&l.fillRect(w,f-y,Math.max(M-w,.5),y)}),l.fillStyle=n.name("line"),l.fillRect(0,
-f,e,1),o("div",null,`${d.title}, up to ${Number.isInteger(c)||c>=1e3?_(String(Math.round(c))):Y(c)}${d.unit}`)});u[0].append(" · ",o("a",{href:this.link(s,t),title:"\
-These requests in Benchmark, over the visible time"},String(p))),x(this.legend,...u)}};function ge(a){return 2**Math.max(0,a-22)}var fe=new Uint32Array(0),fs=new Uint8Array(0);function gs(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
+u,d,f]of[["queued","in the server's queue",""],["usage","of the KV cache in use"," %"]]){let c=i.server.filter(g=>g[u]>=0);if(c.length===0)continue;let m=c.map(
+g=>g.at+this.shift);this.lines.push({title:d,color:"medium",at:[...m,m[m.length-1]+1e9],values:c.map(g=>(f===""?1:100)*g[u]),unit:f})}}during(t){let e=this.requests;
+if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((r,i)=>i).filter(r=>e.sent[r]<s&&Math.max(e.done[r],e.sent[r])>n).sort((r,i)=>e.
+sent[r]-e.sent[i]).map(r=>e.index[r])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return A(E(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.
+max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||this.lines.length===0,this.el.hidden||t===null)return;let r=this.
+lines.length*kn,i=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.style.width=e+"px",this.canvas.style.height=r+"px",this.canvas.
+width=Math.round(e*i),this.canvas.height=Math.round(r*i),l.setTransform(i,0,0,i,0,0),l.fillStyle=n.name("bg"),l.fillRect(0,0,e,r);let h=e/(t.t1-t.t0),p=this.during(
+t).length,u=this.lines.map((d,f)=>{let c=Math.max(...d.values,0),m=(f+1)*kn-1;return l.fillStyle=n.name(d.color),d.values.forEach((g,x)=>{let w=Math.max((d.at[x]-
+t.t0)*h,0),v=Math.min((d.at[x+1]-t.t0)*h,e),k=g/Math.max(c,1e-9)*(kn-3);v>w&&k>0&&l.fillRect(w,m-k,Math.max(v-w,.5),k)}),l.fillStyle=n.name("line"),l.fillRect(0,
+m,e,1),o("div",null,`${d.title}, up to ${Number.isInteger(c)||c>=1e3?T(String(Math.round(c))):K(c)}${d.unit}`)});u[0].append(" · ",o("a",{href:this.link(s,t),title:"\
+These requests in Benchmark, over the visible time"},String(p))),y(this.legend,...u)}};function Tt(a){return 2**Math.max(0,a-22)}var ke=new Uint32Array(0),Rs=new Uint8Array(0);function Es(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
 0,!1)!==1397969996||e.getUint16(4,!0)!==1)throw new Error("these are not tiles of this version");if(e.getUint32(8,!0)!==t)throw new Error("the server shows anot\
-her capture now: reload the page");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n;i++){let r=32+16*i,l=e.getUint32(r+8,!0),h=e.getUint32(r+12,!0),p=h&2147483647,
-u=l===0?16:16+3*512+(18*p+7&-8),d={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:u,whole:h>>>31===1,strip:null,pieces:p,start:fe,width:fe,span:fe,name:fe,
-class:fs,flags:fs};if(l!==0){let m=a.slice(l,l+u-16);d.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
-let c=f=>new Uint32Array(m,3*512+4*p*f,p);d.start=c(0),d.width=c(1),d.span=c(2),d.name=c(3),d.class=new Uint8Array(m,3*512+16*p,p),d.flags=new Uint8Array(m,3*512+
-17*p,p)}s.push(d)}return s}var Mi=16,yt=40,be=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
-h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Mi),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
-createElement("canvas");drawn="";lanes=[];needs(t,e){let n=Ot(t,e),[s,i]=ie(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
-let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),u=this.tiles.of(h,!1),m=`${p.flatMap(b=>Array.from({length:b.to-b.from+1},
-(v,w)=>u(b.lane,b.from+w))).filter(b=>b!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;m!==this.drawn&&(this.drawn=m,r.width=this.ground.width=Math.round(
-n*l),r.height=this.ground.height=Math.round(yt*l),this.strips(t,s,h,p,u)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
-t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(c,0),yt),i.fillRect(Math.min(f,n),0,n,yt),i.
-globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(c,0)-1.5,2),yt-1.5)}strips(t,e,n,s,i){
-let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),u=new Uint32Array(p.data.buffer),d=Uint8Array.from(
-[1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),m=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,f=2**n;for(let b=0;b<s.length;b++){for(let v=0;v<l;v++){let w=Math.
-floor((t.t0+(v+.5)*c)/f),M=Math.floor(w/512),y=i(s[b].lane,M)?.strip??null,E=w-M*512,[T,O,D]=d;if(y!==null&&y.class[E]!==0){let z=(30+y.covered[E]*.8823529411764706)/
-255,et=Math.min(y.waited[E]/Math.max(y.covered[E],1),1),[ct,Wn,Gn]=e.strip[y.class[E]],[di,ci,mi]=e.wait;T+=(ct+(di-ct)*et-T)*z,O+=(Wn+(ci-Wn)*et-O)*z,D+=(Gn+(mi-
-Gn)*et-D)*z}let C=255<<24|Math.round(D)<<16|Math.round(O)<<8|Math.round(T),B=Math.round(b*m),U=Math.max(Math.round((b+1)*m)-(m>=4?1:0),B+1);for(let z=B;z<U;z++)
-u[z*l+v]=C}if(m>=4){let v=Math.min(Math.round((b+1)*m)-1,h-1),w=255<<24|d[2]<<16|d[1]<<8|d[0];for(let M=0;M<l;M++)u[v*l+M]=w}}r.putImageData(p,0,0)}};var ve=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
-ython","t-profiler","t-nocore","t-other"],vs=4,ws=3,gn=([a,t,e])=>`rgb(${a},${t},${e})`;function bn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
-return .2126*n(a)+.7152*n(t)+.0722*n(e)}function vn(a,t){let e=bn(a),n=bn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function kt(a){return vn(a,[255,255,255])>=
-vn(a,[17,17,17])?"#ffffff":"#111111"}function bs(a){let t=kt(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=F([a,t],e);if(vn(n,kt(a)==="#ffffff"?
-[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function wn(){let a=st(),t=H(a("bg")),e=bn(t)>.5,n=bs(H(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[
-gn(n),gn(F([n,t],.3))],waitText:kt(n),name:a};for(let i of ve){let r=H(a(i)),l=[r,F([r,e?[255,255,255]:[0,0,0]],.16),F([r,e?[0,0,0]:[255,255,255]],.1),F([r,t],.78)].
-map(bs);for(let h of l)s.fill.push(gn(h)),s.text.push(kt(h));s.strip.push(F([r,t],.18))}return s}var at=18,Mt=18,xs=24,ys=16,Si=4;function we(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
-left:0};let e=a.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,ys),left:Math.max(e.length-ys,0)}}function Dt(a){return a>
-Si?10:18}function _i(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.min(
-Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(i)+" "+s}function xe(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)e++;
+her capture now: reload the page");let n=e.getUint32(12,!0),s=[];for(let r=0;r<n;r++){let i=32+16*r,l=e.getUint32(i+8,!0),h=e.getUint32(i+12,!0),p=h&2147483647,
+u=l===0?16:16+3*512+(18*p+7&-8),d={lane:e.getUint32(i,!0),index:e.getInt32(i+4,!0),bytes:u,whole:h>>>31===1,strip:null,pieces:p,start:ke,width:ke,span:ke,name:ke,
+class:Rs,flags:Rs};if(l!==0){let f=a.slice(l,l+u-16);d.strip={class:new Uint8Array(f,0,512),covered:new Uint8Array(f,512,512),waited:new Uint8Array(f,2*512,512)};
+let c=m=>new Uint32Array(f,3*512+4*p*m,p);d.start=c(0),d.width=c(1),d.span=c(2),d.name=c(3),d.class=new Uint8Array(f,3*512+16*p,p),d.flags=new Uint8Array(f,3*512+
+17*p,p)}s.push(d)}return s}var Gr=16,Rt=40,Me=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((i,l)=>n.rows.find(h=>h.rank===l&&
+h.role==="compute")??n.rows.find(h=>h.rank===l)),r=Math.max(Math.ceil(s.length/Gr),1);s.forEach((i,l)=>{i!==void 0&&l%r===0&&this.lanes.push(i.lane)})}canvas;tiles;ctx;ground=document.
+createElement("canvas");drawn="";lanes=[];needs(t,e){let n=Dt(t,e),[s,r]=ue(t,n);return{level:n,needs:this.lanes.map(i=>({lane:i,from:s,to:r}))}}paint(t,e,n,s){
+let{ctx:r,canvas:i}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),u=this.tiles.of(h,!1),f=`${p.flatMap(g=>Array.from({length:g.to-g.from+1},
+(x,w)=>u(g.lane,g.from+w))).filter(g=>g!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;f!==this.drawn&&(this.drawn=f,i.width=this.ground.width=Math.round(
+n*l),i.height=this.ground.height=Math.round(Rt*l),this.strips(t,s,h,p,u)),r.setTransform(1,0,0,1,0,0),r.drawImage(this.ground,0,0),r.setTransform(l,0,0,l,0,0);let c=(e.
+t0-t.t0)/(t.t1-t.t0)*n,m=(e.t1-t.t0)/(t.t1-t.t0)*n;r.fillStyle=s.name("bg"),r.globalAlpha=.6,r.fillRect(0,0,Math.max(c,0),Rt),r.fillRect(Math.min(m,n),0,n,Rt),r.
+globalAlpha=1,r.strokeStyle=s.name("strong"),r.lineWidth=1.5,r.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(m,n)-Math.max(c,0)-1.5,2),Rt-1.5)}strips(t,e,n,s,r){
+let i=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=i.createImageData(l,h),u=new Uint32Array(p.data.buffer),d=Uint8Array.from(
+[1,3,5].map(g=>parseInt(e.name("panel").slice(g,g+2),16))),f=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,m=2**n;for(let g=0;g<s.length;g++){for(let x=0;x<l;x++){let w=Math.
+floor((t.t0+(x+.5)*c)/m),v=Math.floor(w/512),k=r(s[g].lane,v)?.strip??null,_=w-v*512,[S,L,$]=d;if(k!==null&&k.class[_]!==0){let I=(30+k.covered[_]*.8823529411764706)/
+255,rt=Math.min(k.waited[_]/Math.max(k.covered[_],1),1),[bt,ss,rs]=e.strip[k.class[_]],[$r,Nr,Or]=e.wait;S+=(bt+($r-bt)*rt-S)*I,L+=(ss+(Nr-ss)*rt-L)*I,$+=(rs+(Or-
+rs)*rt-$)*I}let N=255<<24|Math.round($)<<16|Math.round(L)<<8|Math.round(S),F=Math.round(g*f),j=Math.max(Math.round((g+1)*f)-(f>=4?1:0),F+1);for(let I=F;I<j;I++)
+u[I*l+x]=N}if(f>=4){let x=Math.min(Math.round((g+1)*f)-1,h-1),w=255<<24|d[2]<<16|d[1]<<8|d[0];for(let v=0;v<l;v++)u[x*l+v]=w}}i.putImageData(p,0,0)}};var Se=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
+ython","t-profiler","t-nocore","t-other"],As=4,Ps=3,Mn=([a,t,e])=>`rgb(${a},${t},${e})`;function Sn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
+return .2126*n(a)+.7152*n(t)+.0722*n(e)}function _n(a,t){let e=Sn(a),n=Sn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function Et(a){return _n(a,[255,255,255])>=
+_n(a,[17,17,17])?"#ffffff":"#111111"}function Ls(a){let t=Et(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=U([a,t],e);if(_n(n,Et(a)==="#ffffff"?
+[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Tn(){let a=it(),t=z(a("bg")),e=Sn(t)>.5,n=Ls(z(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[
+Mn(n),Mn(U([n,t],.3))],waitText:Et(n),name:a};for(let r of Se){let i=z(a(r)),l=[i,U([i,e?[255,255,255]:[0,0,0]],.16),U([i,e?[0,0,0]:[255,255,255]],.1),U([i,t],.78)].
+map(Ls);for(let h of l)s.fill.push(Mn(h)),s.text.push(Et(h));s.strip.push(U([i,t],.18))}return s}var pt=18,Lt=18,Cs=24,qs=16,Vr=4;function _e(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
+left:0};let e=a.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,qs),left:Math.max(e.length-qs,0)}}function Gt(a){return a>
+Vr?10:18}function Kr(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([i])=>Math.abs(a)>=i&&t>=i/1e6)??e.find(([i])=>t>=i)??e[3],r=Math.min(
+Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(r)+" "+s}function Te(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)e++;
 let n=e;for(;n<a.length&&(a[n].end_ns===0||a[n].start_ns<t.t1);)n++;return[e,n]}var W=class a{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
-return t.wall?a.below(t)+(e?xs:0):at}static steps(t){return t.lanes.length*Dt(t.lanes.length)}static below(t){return at+a.steps(t)+(t.otherwise?Mt:0)}paint(t,e){
+return t.wall?a.below(t)+(e?Cs:0):pt}static steps(t){return t.lanes.length*Gt(t.lanes.length)}static below(t){return pt+a.steps(t)+(t.otherwise?Lt:0)}paint(t,e){
 let{ctx:n}=this,s=window.devicePixelRatio||1;if(this.canvas.width=Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=
 t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)
-return;let i=Dt(t.lanes.length);t.lanes.forEach((r,l)=>this.lane(t,r.steps,at+l*i,i)),t.otherwise&&this.ghosts(t),e>a.below(t)&&this.ribbons(t)}x(t,e){return(e-
-t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=es(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,
-l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,at-4),e.fillStyle=t.palette.name("soft");let h=_i(r,n);l+4+h.length*
-6.5<t.width&&e.fillText(h,l+4,at/2+1)}}lane(t,e,n,s){let{ctx:i}=this,[r,l]=xe(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<
-l;p+=h){let u=e[p];if(u.end_ns===0)continue;let d=e[p+1],m=d!==void 0&&d.end_ns!==0?Math.min(u.end_ns,d.start_ns):u.end_ns,c=Math.max(Math.round(this.x(t,u.start_ns)),
--2),f=Math.min(Math.round(this.x(t,m)),t.width+2),b=Math.max(f-c-(f-c>3?1:0),1),v=t.palette.name(u.slow?"high":bt(u.kind));i.fillStyle=v,i.globalAlpha=p===t.picked?
-1:.3,i.fillRect(c,n,b,s-2),i.globalAlpha=1,i.fillRect(c,n+s-4,b,2);let w=String(p),M=b>30+6.5*(u.kind.length+6)?`step ${w} · ${u.kind}${u.slow?" · slow":""}`:
-w;b<M.length*6.5+6||s<18||(i.fillStyle=p===t.picked?kt(Ti(v)):t.palette.name("text"),i.fillText(M,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=oe(t.ghosts,
-t.view),s=at+a.steps(t);e.textAlign="left";let i=Math.max(Math.ceil(n.length/(t.width/2)),1);for(let r=0;r<n.length;r+=i){let l=n[r],h=Math.max(Math.round(this.
+return;let r=Gt(t.lanes.length);t.lanes.forEach((i,l)=>this.lane(t,i.steps,pt+l*r,r)),t.otherwise&&this.ghosts(t),e>a.below(t)&&this.ribbons(t)}x(t,e){return(e-
+t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=cs(t.view,t.width,110);e.textAlign="left";for(let r=0;r<100;r++){let i=s+r*n,
+l=Math.round(this.x(t,i));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,pt-4),e.fillStyle=t.palette.name("soft");let h=Kr(i,n);l+4+h.length*
+6.5<t.width&&e.fillText(h,l+4,pt/2+1)}}lane(t,e,n,s){let{ctx:r}=this,[i,l]=Te(e,t.view);r.textAlign="left";let h=Math.max(Math.ceil((l-i)/(t.width/2)),1);for(let p=i;p<
+l;p+=h){let u=e[p];if(u.end_ns===0)continue;let d=e[p+1],f=d!==void 0&&d.end_ns!==0?Math.min(u.end_ns,d.start_ns):u.end_ns,c=Math.max(Math.round(this.x(t,u.start_ns)),
+-2),m=Math.min(Math.round(this.x(t,f)),t.width+2),g=Math.max(m-c-(m-c>3?1:0),1),x=t.palette.name(u.slow?"high":yt(u.kind));r.fillStyle=x,r.globalAlpha=p===t.picked?
+1:.3,r.fillRect(c,n,g,s-2),r.globalAlpha=1,r.fillRect(c,n+s-4,g,2);let w=String(p),v=g>30+6.5*(u.kind.length+6)?`step ${w} · ${u.kind}${u.slow?" · slow":""}`:
+w;g<v.length*6.5+6||s<18||(r.fillStyle=p===t.picked?Et(Xr(x)):t.palette.name("text"),r.fillText(v,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=me(t.ghosts,
+t.view),s=pt+a.steps(t);e.textAlign="left";let r=Math.max(Math.ceil(n.length/(t.width/2)),1);for(let i=0;i<n.length;i+=r){let l=n[i],h=Math.max(Math.round(this.
 x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),u=Math.min(Math.round(this.x(t,l.end)),t.width+2),d=Math.max(p-h-(p-h>3?1:0),1);e.fillStyle=
-t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,d,Mt-2),e.globalAlpha=1,e.fillRect(h,s+Mt-4,d,2),e.fillRect(p-1,s,2,Mt-2),e.fillRect(Math.min(p,u),s+Mt/
-2-1,Math.abs(u-p),1);let m=Ft(l.end-l.from,l.would-l.from);d<m.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(m,Math.max(h,0)+4,s+Mt/2-1))}}static ghostAt(t,e,n){
-if(!t.wall||!t.otherwise||n<at+a.steps(t)||n>=a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0);return t.ghosts.find(i=>i.from<=s&&s<Math.max(
-i.end,i.would))??null}ribbons(t){let{ctx:e}=this,n=a.below(t)+2,s=xs-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);
-if(h<0||r>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-r<.75))continue;e.fillStyle=t.palette.name("wait");let p=i.
-arrivals_ns.length;for(let u=0;u+1<p;u++){let d=this.x(t,i.arrivals_ns[u]),m=this.x(t,i.arrivals_ns[u+1]),c=(u+1)/p,f=Math.max(c*s,2);m>d&&e.fillRect(d,n+s-f,Math.
-max(m-d,.5),f)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),
-i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let l of t.ribbons)s>=l.first_ns-i&&s<=l.end_ns+i&&(r===null||l.wait_ns>r.wait_ns)&&(r=l);return r}static stepAt(t,e,n){
-let s=t.wall?t.lanes[Math.floor((n-at)/Dt(t.lanes.length))]:void 0;if(s===void 0)return null;let i=ye(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return i<
-0?null:{lane:s,step:i}}};function ye(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function ks(a,t){return{title:a.op+
-(a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",g(a.last_ns-a.first_ns)],["waited, all ranks",g(a.wait_ns)],["then until all \
-have left",g(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Ti(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var Ri=700,ke=class{constructor(t){this.at=t}at;timer=0;zoomed=-1/0;look(t,e="replace",n={}){let{at:s}=this;if(t===null)return;let i=e==="push"||Object.keys(n).
-length>0;i&&this.timer!==0&&this.keep(),s.state.view=t,s.draw("lanes","overlay"),i?s.store.set({...this.place(),...n},e):this.write()}place(){let{state:t,body:e}=this.
-at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=
-window.setTimeout(()=>this.keep(),250)}keep(){let{at:t}=this,{view:e}=t.state,n=It(t.store.params,t.head).view;clearTimeout(this.timer),this.timer=0;let s=Math.
-abs((e.t1-e.t0)/(n.t1-n.t0)-1)>.001,i=performance.now();t.store.set(this.place(),s&&i-this.zoomed>Ri?"push":"replace"),s&&(this.zoomed=i),t.state.view=e,t.done(
-"address")}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(ts(n.state.view,n.time(e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){
-this.look(ae(this.at.state.view,t,this.at.all))}whole(){this.look(re(this.at.all))}steps(t,e,n,s={},i){this.look(un(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){
-let{at:s}=this,{head:i,body:r}=s,{only:l}=s.state;l.length>0&&!l.includes(t.rank)&&(l=[]);let h=new Set(s.state.open),p=i.rows.findIndex(b=>t.lane>=b.lane&&t.lane<
-b.lane+b.lanes),u=()=>ut(i,h,l).lanes.find(b=>b.lane===t.lane);p>=0&&u()===void 0&&!i.rows[p].pinned&&h.add("r"+t.rank),p>=0&&u()===void 0&&h.add(String(p));let d=u(),
-{start:m,end:c}=s.shown(t),f=r.scrollTop;d!==void 0&&(d.y<f+20||d.y>f+r.clientHeight-40)&&(f=Math.max(d.y-r.clientHeight/3,0)),s.stretchTo(ut(i,h,l).height),r.scrollTop=
-f,this.look(zt(s.state.view,m,c-m,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[...h].join(",")||null,only:l.join(",")||null,y:Math.round(f)||null})}compare(t,e){
-let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:ms(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"pu\
+t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,d,Lt-2),e.globalAlpha=1,e.fillRect(h,s+Lt-4,d,2),e.fillRect(p-1,s,2,Lt-2),e.fillRect(Math.min(p,u),s+Lt/
+2-1,Math.abs(u-p),1);let f=jt(l.end-l.from,l.would-l.from);d<f.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(f,Math.max(h,0)+4,s+Lt/2-1))}}static ghostAt(t,e,n){
+if(!t.wall||!t.otherwise||n<pt+a.steps(t)||n>=a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0);return t.ghosts.find(r=>r.from<=s&&s<Math.max(
+r.end,r.would))??null}ribbons(t){let{ctx:e}=this,n=a.below(t)+2,s=Cs-6;for(let r of t.ribbons){let i=this.x(t,r.first_ns),l=this.x(t,r.last_ns),h=this.x(t,r.end_ns);
+if(h<0||i>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-i<.75))continue;e.fillStyle=t.palette.name("wait");let p=r.
+arrivals_ns.length;for(let u=0;u+1<p;u++){let d=this.x(t,r.arrivals_ns[u]),f=this.x(t,r.arrivals_ns[u+1]),c=(u+1)/p,m=Math.max(c*s,2);f>d&&e.fillRect(d,n+s-m,Math.
+max(f-d,.5),m)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),
+r=(t.view.t1-t.view.t0)/t.width*3,i=null;for(let l of t.ribbons)s>=l.first_ns-r&&s<=l.end_ns+r&&(i===null||l.wait_ns>i.wait_ns)&&(i=l);return i}static stepAt(t,e,n){
+let s=t.wall?t.lanes[Math.floor((n-pt)/Gt(t.lanes.length))]:void 0;if(s===void 0)return null;let r=Re(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return r<
+0?null:{lane:s,step:r}}};function Re(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function $s(a,t){return{title:a.op+
+(a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",b(a.last_ns-a.first_ns)],["waited, all ranks",b(a.wait_ns)],["then until all \
+have left",b(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Xr(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var Yr=700,Ee=class{constructor(t){this.at=t}at;timer=0;zoomed=-1/0;look(t,e="replace",n={}){let{at:s}=this;if(t===null)return;let r=e==="push"||Object.keys(n).
+length>0;r&&this.timer!==0&&this.keep(),s.state.view=t,s.unpoint(),s.draw("lanes","overlay"),r?s.store.set({...this.place(),...n},e):this.write()}place(){let{state:t,
+body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),
+this.timer=window.setTimeout(()=>this.keep(),250)}keep(){let{at:t}=this,{view:e}=t.state,n=St(t.store.params,t.head).view;clearTimeout(this.timer),this.timer=0;
+let s=Math.abs((e.t1-e.t0)/(n.t1-n.t0)-1)>.001,r=performance.now();t.store.set(this.place(),s&&r-this.zoomed>Yr?"push":"replace"),s&&(this.zoomed=r),t.state.view=
+e,t.done("address")}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(ds(n.state.view,n.time(e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){
+this.look(de(this.at.state.view,t,this.at.all))}whole(){this.look(vn(this.at.head))}steps(t,e,n,s={},r){this.look(bn(this.at.head,t,e,r),n,s)}go(t,e="push",n=!1){
+let{at:s}=this,{head:r,body:i}=s,{only:l}=s.state;l.length>0&&!l.includes(t.rank)&&(l=[]);let h=new Set(s.state.open),p=r.rows.findIndex(g=>t.lane>=g.lane&&t.lane<
+g.lane+g.lanes),u=()=>mt(r,h,l).lanes.find(g=>g.lane===t.lane);p>=0&&u()===void 0&&!r.rows[p].pinned&&h.add("r"+t.rank),p>=0&&u()===void 0&&h.add(String(p));let d=u(),
+{start:f,end:c}=s.shown(t),m=i.scrollTop;d!==void 0&&(d.y<m+20||d.y>m+i.clientHeight-40)&&(m=Math.max(d.y-i.clientHeight/3,0)),s.stretchTo(mt(r,h,l).height),i.scrollTop=
+m,this.look(Ut(s.state.view,f,c-f,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[...h].join(",")||null,only:l.join(",")||null,y:Math.round(m)||null})}compare(t,e){
+let{head:n,heat:s,body:r}=this.at,i=s.cells===null?-1:Ts(s.cells.values,n.ranks.length,n.steps.length,e),l=i<0||i===t?[t]:[t,i];r.scrollTop=0,this.steps(e,e,"pu\
 sh",{only:l.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,y:null})}choices(){let{head:t,source:e}=this.at,n=s=>s==="collective"?!e.exported||
-t.collectives:s!=="stretched"||!e.exported;return pn.filter(s=>s.by!=="stretched"&&s.by!=="collective"||t.stretch&&n(s.by))}cycle(){let t=this.choices(),e=t.findIndex(
-n=>n.by===this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.t1)/2),l=e.
-step>=0?e.step:Math.max(ye(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.step??null,
-at:t==="collective"?h:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:ye(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),n.steps.length-
-1);this.steps(i,i,"replace",{step:i})}async nextFound(t){let{state:e,selected:n,source:s}=this.at;if(e.q==="")return;let i=n!==null?n.start_ns:t?e.view.t1:e.view.
-t0,r=await s.search(e.q,this.at.rows(),i,t);r.next!==null&&this.go(r.next,"replace")}async beside(t){let{selected:e,source:n}=this.at,s=e!==null?await n.beside(
-e,t):await this.first();s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of le(t.lanes,e.scrollTop,e.scrollTop+e.clientHeight)){
-let i=await this.hit(s,n.view.t0,n.view.t1);if(i!==null)return i}return null}hit(t,e,n){let s=this.at.alignment?.moved_ns[t.rank]??0;return this.at.source.hit(t.
-lane,e-s,n-s,this.at.state.by==="stretched")}async lanesAway(t){let{selected:e,plan:n,body:s}=this.at;if(e===null)return void(s.scrollTop+=t*48);for(let i=n.lanes.
-findIndex(r=>r.lane===e.lane)+t;i>=0&&i<n.lanes.length;i+=t){let{start:r,end:l}=this.at.shown(e),h=await this.hit(n.lanes[i],r,l);if(h!==null)return this.go(h,"\
-replace")}}counterpart(t){let e=this.at.selected;if(e===null)return;let n=e.counterparts.filter(r=>r.span>=0),s=n.filter(r=>t>0?r.rank>e.rank:r.rank<e.rank),i=t>
-0?s[0]??n[0]:s[s.length-1]??n[n.length-1];i!==void 0&&this.go(i,"replace")}moment(t,e){let{all:n}=this.at,s=(n.t1-n.t0)/40;this.look(rt({t0:t-s,t1:t+s},n),"push",
-e>=0?{rank:e,sel:null}:{})}along(t){let e=this.at.selected===null?null:t(this.at.selected);e!==null&&this.go(e)}turn(t){this.at.store.set({open:[...us(this.at.state.
-open,t)].join(",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(i,r,l)=>t.context.keys.bind(i,"Timeline",r,l);s("w +","zoom in",()=>this.zoom(.75)),s("s \
+t.collectives:s!=="stretched"||!e.exported;return gn.filter(s=>s.by!=="stretched"&&s.by!=="collective"||t.stretch&&n(s.by))}cycle(){let t=this.choices(),e=t.findIndex(
+n=>n.by===this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:r}=this.at,i=Math.round((e.view.t0+e.view.t1)/2),l=e.
+step>=0?e.step:Math.max(Re(n.steps,i),0),h=s!==null&&s.last>=0?s.start_ns:i;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:r.params.step??null,
+at:t==="collective"?h:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:Re(n.steps,(e.view.t0+e.view.t1)/2),r=Math.min(Math.max(s+t,0),n.steps.length-
+1);this.steps(r,r,"replace",{step:r})}async nextFound(t){let{state:e,selected:n,source:s}=this.at;if(e.q==="")return;let r=n!==null?n.start_ns:t?e.view.t1:e.view.
+t0,i=await s.search(e.q,this.at.rows(),r,t);i.next!==null&&this.go(i.next,"replace")}async beside(t){let{selected:e,source:n}=this.at,s=e!==null?await n.beside(
+e,t):await this.first();s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of fe(t.lanes,e.scrollTop,e.scrollTop+e.clientHeight)){
+let r=await this.hit(s,n.view.t0,n.view.t1);if(r!==null)return r}return null}hit(t,e,n){let s=this.at.alignment?.moved_ns[t.rank]??0;return this.at.source.hit(t.
+lane,e-s,n-s,this.at.state.by==="stretched")}async lanesAway(t){let{selected:e,plan:n,body:s}=this.at;if(e===null)return void(s.scrollTop+=t*48);for(let r=n.lanes.
+findIndex(i=>i.lane===e.lane)+t;r>=0&&r<n.lanes.length;r+=t){let{start:i,end:l}=this.at.shown(e),h=await this.hit(n.lanes[r],i,l);if(h!==null)return this.go(h,"\
+replace")}}counterpart(t){let e=this.at.selected;if(e===null)return;let n=e.counterparts.filter(i=>i.span>=0),s=n.filter(i=>t>0?i.rank>e.rank:i.rank<e.rank),r=t>
+0?s[0]??n[0]:s[s.length-1]??n[n.length-1];r!==void 0&&this.go(r,"replace")}moment(t,e){let{all:n}=this.at,s=(n.t1-n.t0)/40;this.look(ht({t0:t-s,t1:t+s},n),"push",
+e>=0?{rank:e,sel:null}:{})}along(t){let e=this.at.selected===null?null:t(this.at.selected);e!==null&&this.go(e)}turn(t){this.at.store.set({open:[...Ms(this.at.state.
+open,t)].join(",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(r,i,l)=>t.context.keys.bind(r,"Timeline",i,l);s("w +","zoom in",()=>this.zoom(.75)),s("s \
 -","zoom out",()=>this.zoom(1/.75)),s("a ArrowLeft","to the left",()=>this.pan(-.1)),s("d ArrowRight","to the right",()=>this.pan(.1)),s("0 Home","the whole cap\
-ture",()=>this.whole()),s("f","fit the selection to the view",()=>{let{selected:i,state:r}=t;i!==null?this.go(i,"push",!0):r.range!==null&&this.look(zt(r.view,r.
-range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===null)return;let{start:i,end:r}=t.shown(
-t.selected);e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),sel:null},"push")}),s("[","the previous step",()=>this.nextStep(-1)),s("]","the next step",()=>this.
+ture",()=>this.whole()),s("f","fit the selection to the view",()=>{let{selected:r,state:i}=t;r!==null?this.go(r,"push",!0):i.range!==null&&this.look(Ut(i.view,i.
+range.t0,i.range.t1-i.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===null)return;let{start:r,end:i}=t.shown(
+t.selected);e.set({r0:Math.round(r),r1:Math.round(Math.max(i,r+1)),sel:null},"push")}),s("[","the previous step",()=>this.nextStep(-1)),s("]","the next step",()=>this.
 nextStep(1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",","and the previous one",()=>{this.beside(!0)}),s("ArrowDown","select in the la\
 ne below",()=>{this.lanesAway(1)}),s("ArrowUp","and in the lane above",()=>{this.lanesAway(-1)}),s("c","to the counterpart on the next rank",()=>this.counterpart(
-1)),s("C","and on the previous rank",()=>this.counterpart(-1)),s("<","back along the arrows: from the GPU to its launch and op",()=>this.along(ss)),s(">","and f\
-orward: to the GPU, and to the rank that came last",()=>this.along(is)),s("A","next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks a\
+1)),s("C","and on the previous rank",()=>this.counterpart(-1)),s("<","back along the arrows: from the GPU to its launch and op",()=>this.along(fs)),s(">","and f\
+orward: to the GPU, and to the rank that came last",()=>this.along(gs)),s("A","next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks a\
 nd steps",()=>e.set({heat:t.state.heat==="off"?n.measure:"off"})),s("k","show or hide the counters",()=>e.set({counters:t.state.counters?"off":null})),s("H","ne\
-xt measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.heat);e.set({heat:n.measures[(i+1)%n.measures.length].id})}),s("g","choose a what-if ch\
+xt measure of the map",()=>{let r=n.measures.findIndex(i=>i.id===t.state.heat);e.set({heat:n.measures[(r+1)%n.measures.length].id})}),s("g","choose a what-if ch\
 ange",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fold all rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all ranks a\
 gain",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),s("n","the next search result",()=>{this.nextFound(!1)}),s("N","and the previous one",()=>{
-this.nextFound(!0)}),s("Escape","clear the selection",()=>t.clear())}};function St(a){let t=new Map;for(let e of(a??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
-slice(s+1))}return t}function _t(a){let t=jt(a).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function jt(a){return[...a].
-map(([t,e])=>t+"="+e)}function Ut(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function G(a,t){return a===""?t:a+"."+t}function Tt(a){return a===
-"peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}var Me=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
-this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=jt(St(t));if(e.length===0)return this.arrived();k("whatif",{c:this.c,set:e}).then(n=>{this.
-asked===t&&(this.answer=n,this.all=n.known?os(n.lengths):[],this.over=ls(this.all),this.arrived())}).catch(n=>{if(!(n instanceof q)||n.status===0)throw n;this.asked===
-t&&(this.lacks=n.message,this.arrived())})}words(){return[...St(this.asked)].map(([t,e])=>`${t} ${Tt(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
-null?this.lacks:t.known?e===void 0?"":`${e.kind} ${g(e.step_ns)} → ${g(e.without_ns)} (${Ft(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n){let s=(h,p,u)=>{
-let d=_t(Ut(new Map,G(h,p),u));return this.known!==null&&!this.known.includes(`${G(h,p)}=${u}`)?!1:o("option",{value:d},`${G(h,p)} ${Tt(u)}`)},i=e>=0&&t.length>
-1?t[e]:"",r=o("select",{"aria-label":"What if",class:"tl-whatif",title:"Where each step would end if … (key: g)",on:{change:()=>n(r.value||null)}},o("option",
-{value:""},"what if …"),...["host","device","collective","gap"].map(h=>s("",h,"0")),...i===""?[]:["work","host","device"].map(h=>s(i,h,"peers"))),l=_t(St(this.
-asked))??"";return[...r.options].some(h=>h.value===l)||r.append(o("option",{value:l},this.words())),r.value=l,r}};var Se=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
-r=Math.round(t.height*s);this.canvas.width!==i||this.canvas.height!==r?(this.canvas.width=i,this.canvas.height=r):(n.setTransform(1,0,0,1,0,0),n.clearRect(0,0,i,
-r)),n.setTransform(s,0,0,s,0,0);let l=t.palette.name("mark"),h=t.palette.name("strong");if(t.range!==null&&this.shade(t,t.range,h),t.collective!==null&&this.collective(
+this.nextFound(!0)}),s("Escape","clear the selection, then the search",()=>{t.state.sel>=0||t.state.range!==null?t.clear():e.set({q:null})})}};var Le=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
+this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=Ft(ot(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
+asked===t&&(this.answer=n,this.all=n.known?ws(n.lengths):[],this.over=xs(this.all),this.arrived())}).catch(n=>{if(!(n instanceof O)||n.status===0)throw n;this.asked===
+t&&(this.lacks=n.message,this.arrived())})}words(){return[...ot(this.asked)].map(([t,e])=>`${t} ${lt(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
+null?this.lacks:t.known?e===void 0?"":`${e.kind} ${b(e.step_ns)} → ${b(e.without_ns)} (${jt(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n,s){let r=(u,d,f)=>{
+let c=Z(Bt(new Map,G(u,d),f));return i.some(m=>tt(m)===c)||this.known!==null&&!this.known.includes(`${G(u,d)}=${f}`)?!1:o("option",{value:c},`${G(u,d)} ${lt(f)}`)},
+i=n.filter(u=>this.known===null||u.set.length===1&&this.known.includes(u.set[0])),l=e>=0&&t.length>1?t[e]:"",h=o("select",{"aria-label":"What if",class:"tl-what\
+if",title:"Where each step would end if … (key: g)",on:{change:()=>s(h.value||null)}},o("option",{value:""},"what if …"),...i.map(u=>o("option",{value:tt(u),
+title:u.finding},oe(u)+" (finding)")),...["host","device","collective","gap"].map(u=>r("",u,"0")),...l===""?[]:["work","host","device"].map(u=>r(l,u,"peers"))),
+p=Z(ot(this.asked))??"";return[...h.options].some(u=>u.value===p)||h.append(o("option",{value:p},this.words())),h.value=p,h}};var Ae=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,r=Math.round(t.width*s),
+i=Math.round(t.height*s);this.canvas.width!==r||this.canvas.height!==i?(this.canvas.width=r,this.canvas.height=i):(n.setTransform(1,0,0,1,0,0),n.clearRect(0,0,r,
+i)),n.setTransform(s,0,0,s,0,0);let l=t.palette.name("mark"),h=t.palette.name("strong");if(t.range!==null&&this.shade(t,t.range,h),t.collective!==null&&this.collective(
 t,t.collective),this.flows(t,l),this.counterparts(t,h),t.selected!==null&&this.outline(t,t.selected,l,2),e.box!==null){let{x0:p,x1:u,lane:d}=e.box;n.strokeStyle=
-l,n.lineWidth=1;let m=Math.max(Math.round(p),-2)+.5,c=Math.min(Math.round(u),t.width+2)-.5;n.strokeRect(m,d.y-t.top+.5,Math.max(c-m,1),d.height-1)}e.x>=0&&(n.fillStyle=
+l,n.lineWidth=1;let f=Math.max(Math.round(p),-2)+.5,c=Math.min(Math.round(u),t.width+2)-.5;n.strokeRect(f,d.y-t.top+.5,Math.max(c-f,1),d.height-1)}e.x>=0&&(n.fillStyle=
 l,n.globalAlpha=.35,n.fillRect(Math.round(e.x),0,1,t.height),n.globalAlpha=1)}x(t,e){return(e-t.view.t0)/(t.view.t1-t.view.t0)*t.width}shade(t,e,n){let{ctx:s}=this,
-i=Math.max(this.x(t,e.t0),-1),r=Math.min(this.x(t,e.t1),t.width+1);r<=0||i>=t.width||(s.fillStyle=n,s.globalAlpha=.12,s.fillRect(i,0,r-i,t.height),s.globalAlpha=
-.9,s.fillRect(Math.round(i),0,1,t.height),s.fillRect(Math.round(r)-1,0,1,t.height),s.globalAlpha=1)}box(t,e){let n=t.lanes.get(e.lane);if(n===void 0||e.span<0)return null;
-let{start:s,end:i}=t.place(e);return{x0:this.x(t,s),x1:this.x(t,i),y:n.y-t.top,h:n.height}}outline(t,e,n,s){let i=this.box(t,e);if(i===null||i.x1<-4||i.x0>t.width+
-4)return;let{ctx:r}=this,l=Math.max(i.x0,-4),h=Math.min(Math.max(i.x1,i.x0+2),t.width+4);r.strokeStyle=n,r.lineWidth=s,r.strokeRect(l-s/2,i.y-s/2,h-l+s,i.h+s)}counterparts(t,e){
-if(t.selected===null||t.counterparts.length===0)return;let{ctx:n}=this,s=[];for(let i of[...t.counterparts,t.selected].sort((r,l)=>(t.lanes.get(r.lane)?.y??0)-(t.
-lanes.get(l.lane)?.y??0))){let r=this.box(t,i);r!==null&&s.push({x:r.x0,y:r.y,h:r.h})}n.strokeStyle=e,n.lineWidth=1.5,n.setLineDash([4,3]),n.beginPath(),s.forEach(
-(i,r)=>{r===0||n.lineTo(i.x,i.y),n.moveTo(i.x,i.y+i.h)}),n.stroke(),n.setLineDash([]);for(let i of t.counterparts)this.outline(t,i,e,1.5)}flows(t,e){for(let[i,r]of t.
-flows){let l=this.box(t,i),h=this.box(t,r);l===null||h===null||(h.x0>=l.x0&&h.x1<=l.x1&&l.y!==h.y?this.arrow(h.x0,l.y+l.h,h.x0,h.y,e):this.arrow(l.x1,l.y+l.h/2,
-h.x0,h.y+h.h/2,e))}if(t.awaited===null||t.selected===null)return;let n=this.box(t,t.awaited),s=t.palette.name("wait");if(n!==null)for(let i of[...t.counterparts,
-t.selected]){let r=i.rank===t.awaited.rank?null:this.box(t,i);r!==null&&this.arrow(n.x0,r.y<n.y?n.y:n.y+n.h,n.x0,r.y<n.y?r.y+r.h:r.y,s)}}arrow(t,e,n,s,i){let{ctx:r}=this,
-l=t===n,h=s>e?-6:6,p=Math.max(Math.min(Math.abs(n-t)/2,60),12);r.strokeStyle=r.fillStyle=i,r.lineWidth=1.25,r.globalAlpha=.8,r.beginPath(),r.moveTo(t,e),l?r.lineTo(
-n,s):r.bezierCurveTo(t+p,e,n-p,s,n,s),r.stroke(),r.beginPath(),r.moveTo(n,s),r.lineTo(n-(l?3.5:6),s+(l?h:-3.5)),r.lineTo(n+(l?3.5:-6),s+(l?h:3.5)),r.fill(),r.globalAlpha=
-1}collective(t,e){let{ctx:n}=this,s=t.palette.name("wait"),i=t.palette.name("communication"),r=e.map(h=>this.box(t,h)).filter(h=>h!==null).sort((h,p)=>h.y-p.y);
-if(r.length===0)return;let l=this.x(t,t.last);n.lineWidth=1;for(let h=0;h+1<r.length;h++){let p=r[h],u=r[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(
-Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,u.y),n.lineTo(Math.min(u.x0,l),u.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.
-max(p.x1,l),p.y+p.h),n.lineTo(Math.max(u.x1,l),u.y),n.lineTo(l,u.y),n.fill()}n.globalAlpha=1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.
-length-1].h-r[0].y)}};function Ms(a){return g(Math.round(a.t1-a.t0))}var Ai=448,Pi=5e3,Ss=600,xn=40,yn=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+r=Math.max(this.x(t,e.t0),-1),i=Math.min(this.x(t,e.t1),t.width+1);i<=0||r>=t.width||(s.fillStyle=n,s.globalAlpha=.12,s.fillRect(r,0,i-r,t.height),s.globalAlpha=
+.9,s.fillRect(Math.round(r),0,1,t.height),s.fillRect(Math.round(i)-1,0,1,t.height),s.globalAlpha=1)}box(t,e){let n=t.lanes.get(e.lane);if(n===void 0||e.span<0)return null;
+let{start:s,end:r}=t.place(e);return{x0:this.x(t,s),x1:this.x(t,r),y:n.y-t.top,h:n.height}}outline(t,e,n,s){let r=this.box(t,e);if(r===null||r.x1<-4||r.x0>t.width+
+4)return;let{ctx:i}=this,l=Math.max(r.x0,-4),h=Math.min(Math.max(r.x1,r.x0+2),t.width+4);i.strokeStyle=n,i.lineWidth=s,i.strokeRect(l-s/2,r.y-s/2,h-l+s,r.h+s)}counterparts(t,e){
+if(t.selected===null||t.counterparts.length===0)return;let{ctx:n}=this,s=[];for(let r of[...t.counterparts,t.selected].sort((i,l)=>(t.lanes.get(i.lane)?.y??0)-(t.
+lanes.get(l.lane)?.y??0))){let i=this.box(t,r);i!==null&&s.push({x:i.x0,y:i.y,h:i.h})}n.strokeStyle=e,n.lineWidth=1.5,n.setLineDash([4,3]),n.beginPath(),s.forEach(
+(r,i)=>{i===0||n.lineTo(r.x,r.y),n.moveTo(r.x,r.y+r.h)}),n.stroke(),n.setLineDash([]);for(let r of t.counterparts)this.outline(t,r,e,1.5)}flows(t,e){for(let[r,i]of t.
+flows){let l=this.box(t,r),h=this.box(t,i);l===null||h===null||(h.x0>=l.x0&&h.x1<=l.x1&&l.y!==h.y?this.arrow(h.x0,l.y+l.h,h.x0,h.y,e):this.arrow(l.x1,l.y+l.h/2,
+h.x0,h.y+h.h/2,e))}if(t.awaited===null||t.selected===null)return;let n=this.box(t,t.awaited),s=t.palette.name("wait");if(n!==null)for(let r of[...t.counterparts,
+t.selected]){let i=r.rank===t.awaited.rank?null:this.box(t,r);i!==null&&this.arrow(n.x0,i.y<n.y?n.y:n.y+n.h,n.x0,i.y<n.y?i.y+i.h:i.y,s)}}arrow(t,e,n,s,r){let{ctx:i}=this,
+l=t===n,h=s>e?-6:6,p=Math.max(Math.min(Math.abs(n-t)/2,60),12);i.strokeStyle=i.fillStyle=r,i.lineWidth=1.25,i.globalAlpha=.8,i.beginPath(),i.moveTo(t,e),l?i.lineTo(
+n,s):i.bezierCurveTo(t+p,e,n-p,s,n,s),i.stroke(),i.beginPath(),i.moveTo(n,s),i.lineTo(n-(l?3.5:6),s+(l?h:-3.5)),i.lineTo(n+(l?3.5:-6),s+(l?h:3.5)),i.fill(),i.globalAlpha=
+1}collective(t,e){let{ctx:n}=this,s=t.palette.name("wait"),r=t.palette.name("communication"),i=e.map(h=>this.box(t,h)).filter(h=>h!==null).sort((h,p)=>h.y-p.y);
+if(i.length===0)return;let l=this.x(t,t.last);n.lineWidth=1;for(let h=0;h+1<i.length;h++){let p=i[h],u=i[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(
+Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,u.y),n.lineTo(Math.min(u.x0,l),u.y),n.fill(),n.fillStyle=r,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.
+max(p.x1,l),p.y+p.h),n.lineTo(Math.max(u.x1,l),u.y),n.lineTo(l,u.y),n.fill()}n.globalAlpha=1,n.fillStyle=s,n.fillRect(Math.round(l),i[0].y,1,i[i.length-1].y+i[i.
+length-1].h-i[0].y)}};function Ns(a){return b(Math.round(a.t1-a.t0))}var Qr=448,Zr=5e3,Os=600,Rn=40,En=class a{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=a.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,a.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(a.rows).fill(null),this.used=new Array(a.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
-let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%a.rows;s=this.next,this.next=(this.next+1)%a.rows;let i=this.owner[s];
-i!==null&&this.rowOf.delete(i),this.owner[s]=t,this.rowOf.set(t,s),this.draw(t,s,e)}return this.used[s]=n,s}flush(){if(this.fresh===null)return;let[t,e]=this.fresh;
-this.fresh=null,this.ctx.putImageData(this.image,0,0,0,t,512,e-t)}draw(t,e,n){let{strip:s}=t,i=this.pixels.subarray(e*512,(e+1)*512);if(s===null)return;this.fresh=
-this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)];let[r,l,h]=n.wait;for(let p=0;p<512;p++){let u=s.covered[p],d=s.class[p];if(d===
-0){i[p]=0;continue}let m=28+Math.round(u*(227/255)),c=s.waited[p]===0?0:Math.min(s.waited[p]/Math.max(u,1),1),[f,b,v]=n.strip[d]??n.strip[9];i[p]=m<<24|Math.round(
-v+(h-v)*c)<<16|Math.round(b+(l-b)*c)<<8|Math.round(f+(r-f)*c)}}},_e=class a{static most=65536;x0=new Float32Array(a.most);x1=new Float32Array(a.most);wait=new Float32Array(
-a.most);lane=new Uint16Array(a.most);color=new Uint8Array(a.most);class=new Uint8Array(a.most);span=new Uint32Array(a.most);name=new Uint32Array(a.most);n=0},Wt=class a{constructor(t,e,n){
+let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%a.rows;s=this.next,this.next=(this.next+1)%a.rows;let r=this.owner[s];
+r!==null&&this.rowOf.delete(r),this.owner[s]=t,this.rowOf.set(t,s),this.draw(t,s,e)}return this.used[s]=n,s}flush(){if(this.fresh===null)return;let[t,e]=this.fresh;
+this.fresh=null,this.ctx.putImageData(this.image,0,0,0,t,512,e-t)}draw(t,e,n){let{strip:s}=t,r=this.pixels.subarray(e*512,(e+1)*512);if(s===null)return;this.fresh=
+this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)];let[i,l,h]=n.wait;for(let p=0;p<512;p++){let u=s.covered[p],d=s.class[p];if(d===
+0){r[p]=0;continue}let f=28+Math.round(u*(227/255)),c=s.waited[p]===0?0:Math.min(s.waited[p]/Math.max(u,1),1),[m,g,x]=n.strip[d]??n.strip[9];r[p]=f<<24|Math.round(
+x+(h-x)*c)<<16|Math.round(g+(l-g)*c)<<8|Math.round(m+(i-m)*c)}}},Pe=class a{static most=65536;x0=new Float32Array(a.most);x1=new Float32Array(a.most);wait=new Float32Array(
+a.most);lane=new Uint16Array(a.most);color=new Uint8Array(a.most);class=new Uint8Array(a.most);span=new Uint32Array(a.most);name=new Uint32Array(a.most);n=0},Vt=class a{constructor(t,e,n){
 this.canvas=t;this.tiles=e;this.names=n;this.ctx=t.getContext("2d",{alpha:!1})}canvas;tiles;names;stats={paints:0,overlays:0,drawImage:0,fillRect:0,fillText:0,tiles:0,
-missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new yn;pieces=new _e;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
-this.atlas.clear()}static needs(t){let e=Ot(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=ie({t0:t.view.t0-s,t1:t.view.t1-
-s},e);return{lane:n.lane,from:i,to:r}})}}paint(t){let{ctx:e,stats:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),r=Math.round(t.height*s);(this.canvas.
-width!==i||this.canvas.height!==r)&&(this.canvas.width=i,this.canvas.height=r),this.scene=t,this.frame++,n.paints++,n.drawImage=n.fillRect=n.fillText=n.tiles=n.
+missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new En;pieces=new Pe;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
+this.atlas.clear()}static needs(t){let e=Dt(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[r,i]=ue({t0:t.view.t0-s,t1:t.view.t1-
+s},e);return{lane:n.lane,from:r,to:i}})}}paint(t){let{ctx:e,stats:n}=this,s=window.devicePixelRatio||1,r=Math.round(t.width*s),i=Math.round(t.height*s);(this.canvas.
+width!==r||this.canvas.height!==i)&&(this.canvas.width=r,this.canvas.height=i),this.scene=t,this.frame++,n.paints++,n.drawImage=n.fillRect=n.fillText=n.tiles=n.
 missing=n.viewBytes=0,e.setTransform(s,0,0,s,0,0),e.imageSmoothingEnabled=!1,this.ground(t),this.strips(t),this.spans(t),this.bands(t),n.mostImages=Math.max(n.mostImages,
 n.drawImage),n.mostRects=Math.max(n.mostRects,n.fillRect)}rect(t,e,n,s){this.stats.fillRect++,this.ctx.fillRect(t,e,n,s)}ground(t){let{ctx:e}=this,{name:n}=t.palette;
-e.fillStyle=n("bg"),this.rect(0,0,t.width,t.height),e.fillStyle=n("panel");for(let i of t.lanes)this.rect(0,i.y-t.top,t.width,i.height);if(t.lines.length===0)return;
-e.fillStyle=n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)this.rect(Math.round((i-t.view.t0)*s),0,1,t.height)}bands(t){if(t.bands.length===
-0)return;let{ctx:e}=this,n=t.width/(t.view.t1-t.view.t0);e.fillStyle=t.palette.name("share");for(let s of t.bands){let i=Math.round((s.would-t.view.t0)*n),r=Math.
-round((s.end-t.view.t0)*n),l=s.top-t.top,h=s.bottom-s.top;e.globalAlpha=.3,this.rect(Math.min(i,r),l,Math.abs(r-i),h),e.globalAlpha=1,this.rect(i-1,l,2,h)}}strips(t){
-let{ctx:e,stats:n,pieces:s}=this,{level:i,needs:r}=a.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),u=this.tiles.levelsOf(t.
-stretched).filter(m=>m>i).sort((m,c)=>m-c).map(m=>({level:m,get:this.tiles.of(m,t.stretched)}));s.n=0,this.first.length=0;let d=[];for(let m=0;m<r.length;m++){let{
-lane:c,from:f,to:b}=r[m],v=t.lanes[m],w=t.moved[v.rank]??0;this.first.push(s.n);let M=null;for(let y=f;y<=b&&d.length<Ai;y++){let E=(y*h+w-t.view.t0)*l,T=h*l,O=v.
-y-t.top,D=v.height,C=p(c,y),B=0,U=512;if(C===void 0){n.missing++;for(let z of u){let et=2**(z.level-i),ct=Math.floor(y/et);if(C=z.get(c,ct),C!==void 0){U=512/et,
-B=(y-ct*et)*U,C!==M&&this.gather(C,m,(ct*h*et+w-t.view.t0)*l,l*ge(z.level),l*2**z.level,z.level,t),M=C;break}}}else n.tiles++,n.viewBytes+=C.bytes,this.gather(C,
-m,E,l*ge(i),l*2**i,i,t);C!==void 0&&C.strip!==null&&!(C===M&&C.whole)&&d.push({row:this.atlas.row(C,t.palette,this.frame),from:B,columns:U,x:E,w:T,y:O,h:D})}}this.
-first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m of d)e.drawImage(this.atlas.canvas,m.from,m.row,m.columns,1,m.x,m.y,m.w,m.h);n.drawImage=
-d.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=ge(r)/2**r;for(let u=0;u<t.pieces&&h.n<_e.most;u++){let d=n+t.start[u]*s,m=d+t.width[u]*s,c=d;
-if((t.flags[u]&8)!==0&&t.strip!==null){let w=Math.floor(t.start[u]*p),M=Math.min(Math.ceil((t.start[u]+t.width[u])*p),512),y=w+ +(w<M&&t.strip.waited[w]>0);for(;y>
-w&&y<M&&t.strip.waited[y]>=128;)y++;y>w&&(c=Math.min(n+y*i,m))}let f=h.n-1;if((t.flags[u]&1)!==0&&f>=this.first[e]&&h.span[f]===t.span[u]){c>d&&(h.wait[f]=c),h.
-x1[f]=m;continue}let b=t.name[u],v=t.class[u];h.x0[h.n]=d,h.x1[h.n]=m,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=v,h.color[h.n]=v*vs+(l.found!==null&&!l.found.has(
-b)?ws:b*7%3),h.span[h.n]=t.span[u],h.name[h.n]=b,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),r=0;
-for(let l=0;l<n.n;l++)n.x1[l]<=0||n.x0[l]>=s||i[Math.min(Math.floor(n.x1[l]-n.x0[l]),255)]++;for(let l=255;l>=0;l--)if(r+=i[l],r>t)return Math.max(l+1,e);return e}spans(t){
-let{ctx:e,pieces:n}=this,s=Pi-2*t.bands.length,i=s-this.stats.fillRect,r=this.threshold(Math.floor(i*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<r||n.
-x1[p]<=0||n.x0[p]>=t.width||((l[n.color[p]]??=[]).push(p),n.wait[p]>n.x0[p]&&h.push(p));if(l.forEach((p,u)=>{e.fillStyle=t.palette.fill[u];for(let d of p){let m=t.
-lanes[n.lane[d]],c=Math.max(Math.round(n.x0[d]),-2),f=Math.min(Math.round(n.x1[d]),t.width+2);this.rect(c,m.y-t.top,Math.max(f-c-(f-c>3?1:0),1),m.height)}}),h.length>
-0){e.fillStyle=this.hatching(t.palette);for(let p of h.slice(0,Math.max(s-this.stats.fillRect,0))){let u=t.lanes[n.lane[p]],d=Math.max(Math.round(n.x0[p]),-2),m=Math.
-min(Math.round(n.wait[p]),t.width+2);(t.found===null||t.found.has(n.name[p]))&&this.rect(d,u.y-t.top,Math.max(m-d,1),u.height)}}this.labels(t,r)}labels(t,e){let{
-ctx:n,pieces:s}=this,i=Math.max(this.threshold(Ss,xn),xn,e);n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign=
-"left";let r="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<i||this.stats.fillText>=Ss)continue;let h=s.x0[l],p=s.x1[l],u=t.palette.text[s.color[l]];s.wait[l]>h&&
-(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],u=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let d=p-h-7;if(d<xn-
-10)continue;let m=this.fit(this.names.get(s.name[l]),d);if(m==="")continue;u!==r&&(n.fillStyle=r=u);let c=t.lanes[s.lane[l]];this.stats.fillText++,n.fillText(m,
+e.fillStyle=n("bg"),this.rect(0,0,t.width,t.height),e.fillStyle=n("panel");for(let r of t.lanes)this.rect(0,r.y-t.top,t.width,r.height);if(t.lines.length===0)return;
+e.fillStyle=n("line");let s=t.width/(t.view.t1-t.view.t0);for(let r of t.lines)this.rect(Math.round((r-t.view.t0)*s),0,1,t.height)}bands(t){if(t.bands.length===
+0)return;let{ctx:e}=this,n=t.width/(t.view.t1-t.view.t0);e.fillStyle=t.palette.name("share");for(let s of t.bands){let r=Math.round((s.would-t.view.t0)*n),i=Math.
+round((s.end-t.view.t0)*n),l=s.top-t.top,h=s.bottom-s.top;e.globalAlpha=.3,this.rect(Math.min(r,i),l,Math.abs(i-r),h),e.globalAlpha=1,this.rect(r-1,l,2,h)}}strips(t){
+let{ctx:e,stats:n,pieces:s}=this,{level:r,needs:i}=a.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**r,p=this.tiles.of(r,t.stretched),u=this.tiles.levelsOf(t.
+stretched).filter(f=>f>r).sort((f,c)=>f-c).map(f=>({level:f,get:this.tiles.of(f,t.stretched)}));s.n=0,this.first.length=0;let d=[];for(let f=0;f<i.length;f++){let{
+lane:c,from:m,to:g}=i[f],x=t.lanes[f],w=t.moved[x.rank]??0;this.first.push(s.n);let v=null;for(let k=m;k<=g&&d.length<Qr;k++){let _=(k*h+w-t.view.t0)*l,S=h*l,L=x.
+y-t.top,$=x.height,N=p(c,k),F=0,j=512;if(N===void 0){n.missing++;for(let I of u){let rt=2**(I.level-r),bt=Math.floor(k/rt);if(N=I.get(c,bt),N!==void 0){j=512/rt,
+F=(k-bt*rt)*j,N!==v&&this.gather(N,f,(bt*h*rt+w-t.view.t0)*l,l*Tt(I.level),l*2**I.level,I.level,t),v=N;break}}}else n.tiles++,n.viewBytes+=N.bytes,this.gather(N,
+f,_,l*Tt(r),l*2**r,r,t);N!==void 0&&N.strip!==null&&!(N===v&&N.whole)&&d.push({row:this.atlas.row(N,t.palette,this.frame),from:F,columns:j,x:_,w:S,y:L,h:$})}}this.
+first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let f of d)e.drawImage(this.atlas.canvas,f.from,f.row,f.columns,1,f.x,f.y,f.w,f.h);n.drawImage=
+d.length,e.globalAlpha=1}gather(t,e,n,s,r,i,l){let h=this.pieces,p=Tt(i)/2**i;for(let u=0;u<t.pieces&&h.n<Pe.most;u++){let d=n+t.start[u]*s,f=d+t.width[u]*s,c=d;
+if((t.flags[u]&8)!==0&&t.strip!==null){let w=Math.floor(t.start[u]*p),v=Math.min(Math.ceil((t.start[u]+t.width[u])*p),512),k=w+ +(w<v&&t.strip.waited[w]>0);for(;k>
+w&&k<v&&t.strip.waited[k]>=128;)k++;k>w&&(c=Math.min(n+k*r,f))}let m=h.n-1;if((t.flags[u]&1)!==0&&m>=this.first[e]&&h.span[m]===t.span[u]){c>d&&(h.wait[m]=c),h.
+x1[m]=f;continue}let g=t.name[u],x=t.class[u];h.x0[h.n]=d,h.x1[h.n]=f,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=x,h.color[h.n]=x*As+(l.found!==null&&!l.found.has(
+g)?Ps:g*7%3),h.span[h.n]=t.span[u],h.name[h.n]=g,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let r=new Uint32Array(256),i=0;
+for(let l=0;l<n.n;l++)n.x1[l]<=0||n.x0[l]>=s||r[Math.min(Math.floor(n.x1[l]-n.x0[l]),255)]++;for(let l=255;l>=0;l--)if(i+=r[l],i>t)return Math.max(l+1,e);return e}spans(t){
+let{ctx:e,pieces:n}=this,s=Zr-2*t.bands.length,r=s-this.stats.fillRect,i=this.threshold(Math.floor(r*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<i||n.
+x1[p]<=0||n.x0[p]>=t.width||((l[n.color[p]]??=[]).push(p),n.wait[p]>n.x0[p]&&h.push(p));if(l.forEach((p,u)=>{e.fillStyle=t.palette.fill[u];for(let d of p){let f=t.
+lanes[n.lane[d]],c=Math.max(Math.round(n.x0[d]),-2),m=Math.min(Math.round(n.x1[d]),t.width+2);this.rect(c,f.y-t.top,Math.max(m-c-(m-c>3?1:0),1),f.height)}}),h.length>
+0){e.fillStyle=this.hatching(t.palette);for(let p of h.slice(0,Math.max(s-this.stats.fillRect,0))){let u=t.lanes[n.lane[p]],d=Math.max(Math.round(n.x0[p]),-2),f=Math.
+min(Math.round(n.wait[p]),t.width+2);(t.found===null||t.found.has(n.name[p]))&&this.rect(d,u.y-t.top,Math.max(f-d,1),u.height)}}this.labels(t,i)}labels(t,e){let{
+ctx:n,pieces:s}=this,r=Math.max(this.threshold(Os,Rn),Rn,e);n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign=
+"left";let i="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<r||this.stats.fillText>=Os)continue;let h=s.x0[l],p=s.x1[l],u=t.palette.text[s.color[l]];s.wait[l]>h&&
+(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],u=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let d=p-h-7;if(d<Rn-
+10)continue;let f=this.fit(this.names.get(s.name[l]),d);if(f==="")continue;u!==i&&(n.fillStyle=i=u);let c=t.lanes[s.lane[l]];this.stats.fillText++,n.fillText(f,
 h+4,c.y-t.top+c.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(
 t).width,this.widths.set(t,n)),n<=e)return t;let s=Math.floor(t.length*(e-9)/n);return s<2?"":t.slice(0,s)+"…"}hatching(t){if(this.hatched!==t){let e=document.
 createElement("canvas"),n=e.getContext("2d");e.width=e.height=6,n.fillStyle=t.waitFill[0],n.fillRect(0,0,6,6),n.strokeStyle=t.waitFill[1],n.lineWidth=1.5,n.beginPath();
 for(let s of[-6,0,6])n.moveTo(s,6),n.lineTo(s+6,0);n.stroke(),this.hatch=this.ctx.createPattern(e,"repeat"),this.hatched=t}return this.hatch??t.waitFill[0]}hit(t,e){
-let n=this.scene;if(n===null)return null;for(let s=0;s<n.lanes.length;s++){let i=n.lanes[s];if(e<i.y-n.top||e>=i.y-n.top+i.height+1)continue;let r=this.pieces,l=this.
-first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;r.x1[p]<=t?l=p+1:h=p}return l<this.first[s+1]&&r.x0[l]<=t?{lane:i,span:r.span[l],name:r.name[l],class:r.class[l],
-x0:r.x0[l],x1:r.x1[l]}:i}return null}classAt(t,e){let n=this.scene,s=Ot(n.view,n.width),i=n.view.t0+e/n.width*(n.view.t1-n.view.t0)-(n.moved[t.rank]??0),r=512*2**
-s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(i/r));if(l?.strip==null)return{class:0,covered:0};let h=Math.floor((i-l.index*r)/2**s);return{class:l.strip.class[h],
-covered:l.strip.covered[h]/255}}};var Ci={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\
-re",too_many:"the kernels differ over too long a stretch to be matched",apart:"this rank shares no collectives with the other, so its steps differ"};function Te(a){
-let t=o("i",{class:"tl-swatch"});return t.style.background=`var(--${ve[a]??"other"})`,t}var Re=class{constructor(t,e){this.head=t;this.events=e}head;events;el=o(
+let n=this.scene;if(n===null)return null;for(let s=0;s<n.lanes.length;s++){let r=n.lanes[s];if(e<r.y-n.top||e>=r.y-n.top+r.height+1)continue;let i=this.pieces,l=this.
+first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;i.x1[p]<=t?l=p+1:h=p}return l<this.first[s+1]&&i.x0[l]<=t?{lane:r,span:i.span[l],name:i.name[l],class:i.class[l],
+x0:i.x0[l],x1:i.x1[l]}:r}return null}classAt(t,e){let n=this.scene,s=Dt(n.view,n.width),r=n.view.t0+e/n.width*(n.view.t1-n.view.t0)-(n.moved[t.rank]??0),i=512*2**
+s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(r/i));if(l?.strip==null)return{class:0,covered:0};let h=Math.floor((r-l.index*i)/2**s);return{class:l.strip.class[h],
+covered:l.strip.covered[h]/255}}};var ti={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\
+re",too_many:"the kernels differ over too long a stretch to be matched",apart:"this rank shares no collectives with the other, so its steps differ"};function Ce(a){
+let t=o("i",{class:"tl-swatch"});return t.style.background=`var(--${Se[a]??"other"})`,t}var qe=class{constructor(t,e){this.head=t;this.events=e}head;events;el=o(
 "section",{class:"tl-panel","aria-label":"Details",tabindex:"0",hidden:!0});all=o("div",{class:"tl-args"});reading=null;args(t,e){this.reading?.abort();let{signal:n}=this.
-reading=new AbortController,s=r=>o("p",{class:"tl-soft"},r),i=[...this.all.children];this.all.append(e.exported?s("An exported page has these args alone."):s("r\
-eading the file for all args …")),!e.exported&&e.args(t,n).then(r=>{let l=t.args.filter(h=>h.name==="requests"||h.name==="thread");r.length>0?x(this.all,o("h3",
-null,`All ${r.length} args in the file`),kn([...l,...r].map(h=>[h.name,h.value]))):x(this.all,...i,s("The file gives no other args."))}).catch(r=>{if(!n.aborted){
-if(!(r instanceof q)||r.status===0)throw r;x(this.all,...i,s(`These are the args that were kept: ${r.message}.`))}})}hide(){this.reading?.abort(),this.el.hidden=
-!0,x(this.el)}open(t,...e){this.el.hidden=!1,x(this.el,o("div",{class:"tl-panel-head"},...t,o("span",{class:"space"}),o("button",{class:"quiet",title:"Close (ke\
+reading=new AbortController,s=i=>o("p",{class:"tl-soft"},i),r=[...this.all.children];this.all.append(e.exported?s("An exported page has these args alone."):s("r\
+eading the file for all args …")),!e.exported&&e.args(t,n).then(i=>{let l=t.args.filter(h=>h.name==="requests"||h.name==="thread");i.length>0?y(this.all,o("h3",
+null,`All ${i.length} args in the file`),An([...l,...i].map(h=>[h.name,h.value]))):y(this.all,...r,s("The file gives no other args."))}).catch(i=>{if(!n.aborted){
+if(!(i instanceof O)||i.status===0)throw i;y(this.all,...r,s(`These are the args that were kept: ${i.message}.`))}})}hide(){this.reading?.abort(),this.el.hidden=
+!0,y(this.el)}open(t,...e){this.el.hidden=!1,y(this.el,o("div",{class:"tl-panel-head"},...t,o("span",{class:"space"}),o("button",{class:"quiet",title:"Close (ke\
 y: Escape)","aria-label":"Close the details",on:{click:()=>this.events.close()}},"✕")),o("div",{class:"tl-panel-body"},...e))}link(t,e=t.label){return o("butt\
-on",{class:"tl-link",title:t.label,on:{click:()=>this.events.go(t)}},e)}span(t){let e=[["rank",this.head.ranks[t.rank]],["start",g(t.start_ns)],["duration",g(t.
-dur_ns)]];t.wait_ns>0&&e.push(["waits for others",g(t.wait_ns)]);let n=xt(t);t.last>=0&&e.push(["last to arrive",n!==null?this.link(n,this.head.ranks[t.last]):this.
+on",{class:"tl-link",title:t.label,on:{click:()=>this.events.go(t)}},e)}span(t){let e=[["rank",this.head.ranks[t.rank]],["start",b(t.start_ns)],["duration",b(t.
+dur_ns)]];t.wait_ns>0&&e.push(["waits for others",b(t.wait_ns)]);let n=_t(t);t.last>=0&&e.push(["last to arrive",n!==null?this.link(n,this.head.ranks[t.last]):this.
 head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.step}${t.step_name?", "+t.step_name:""}`]),t.layer!==""&&e.push(["layer",t.
-layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",g(t.delay_ns)]),t.launches>0&&e.push(["launched",`${_(String(t.launches))} o\
-n the GPU`]),t.launches>0&&/^cuda_/.test(t.category)&&e.push(["launch delay",g(t.delay_ns)]),x(this.all,t.args.length>0&&kn(t.args.map(i=>[i.name,i.value])));let s=t.
-name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([Te(t.class),o("h2",{title:t.name},t.label),o("span",{class:"tl-soft"},t.category)],as(t,(i,r)=>this.link(
-i,r),i=>this.head.ranks[i]),o("div",{class:"tl-facts"},s,kn(e),this.all),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&
+layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",b(t.delay_ns)]),t.launches>0&&e.push(["launched",`${T(String(t.launches))} o\
+n the GPU`]),t.launches>0&&/^cuda_/.test(t.category)&&e.push(["launch delay",b(t.delay_ns)]),y(this.all,t.args.length>0&&An(t.args.map(r=>[r.name,r.value])));let s=t.
+name!==t.label&&o("p",{class:"tl-full"},t.name);this.open([Ce(t.class),o("h2",{title:t.name},t.label),o("span",{class:"tl-soft"},t.category)],vs(t,(r,i)=>this.link(
+r,i),r=>this.head.ranks[r]),o("div",{class:"tl-facts"},s,An(e),this.all),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&
 o("div",{class:"tl-around"},t.launched.length>0&&o("h3",null,/^cuda_/.test(t.category)?"Launched by it":"Launched inside it"),t.launched.length>0&&o("ol",null,...t.
-launched.map(i=>o("li",{title:i.label},this.link(i),o("span",{class:"tl-soft"}," "+g(i.dur_ns)))),t.launches>t.launched.length&&o("li",{class:"tl-soft"},`and ${t.
-launches-t.launched.length} more`)),t.around.length>0&&o("h3",null,t.launch?"Launched inside":"Inside"),t.around.length>0&&o("ol",null,...t.around.map(i=>o("li",
-{title:i.label},this.link(i),o("span",{class:"tl-soft"}," "+g(i.dur_ns)))))))}counterparts(t){let e=Math.max(t.dur_ns,...t.counterparts.map(d=>d.why===""?d.dur_ns:
-0),1),n=d=>{let m=o("span",{class:"tl-bar"});return m.style.width=d/e*90+"px",m.style.background=`var(--${ve[t.class]??"other"})`,m},s=t.counterparts.some(d=>d.
-delays),i=t.counterparts.some(d=>d.grid!==""),r=t.args.find(d=>d.name==="grid")?.value??"",l=d=>d.why!==""?o("tr",{class:"tl-none"},o("th",{scope:"row"},this.head.
-ranks[d.rank]),o("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Ci[d.why]??d.why))):o("tr",{data:{rank:String(d.rank),span:String(d.span)}},o("th",{scope:"\
-row"},this.link(d,this.head.ranks[d.rank])),o("td",null,n(d.dur_ns)," "+g(d.dur_ns)),o("td",{class:"r"},$(d.longer_ns)),o("td",{class:"r"},$(d.later_ns)),i&&o("\
-td",{class:d.grid!==r?"tl-differs":""},d.grid+(d.other?" · another kernel: "+d.label:"")),s&&o("td",{class:"r"},d.delays?$(d.delayed_ns):"")),h=o("tr",{class:"\
-selected"},o("th",{scope:"row"},this.head.ranks[t.rank]),o("td",null,n(t.dur_ns)," "+g(t.dur_ns)),o("td",null),o("td",null),i&&o("td",null,r),s&&o("td",null)),u=[
-...t.counterparts.map(d=>[d.rank,l(d)]),[t.rank,h]].sort((d,m)=>d[0]-m[0]).map(([,d])=>d);return o("div",{class:"tl-counterparts"},o("h3",null,"The same on ever\
+launched.map(r=>o("li",{title:r.label},this.link(r),o("span",{class:"tl-soft"}," "+b(r.dur_ns)))),t.launches>t.launched.length&&o("li",{class:"tl-soft"},`and ${t.
+launches-t.launched.length} more`)),t.around.length>0&&o("h3",null,t.launch?"Launched inside":"Inside"),t.around.length>0&&o("ol",null,...t.around.map(r=>o("li",
+{title:r.label},this.link(r),o("span",{class:"tl-soft"}," "+b(r.dur_ns)))))))}counterparts(t){let e=Math.max(t.dur_ns,...t.counterparts.map(d=>d.why===""?d.dur_ns:
+0),1),n=d=>{let f=o("span",{class:"tl-bar"});return f.style.width=d/e*90+"px",f.style.background=`var(--${Se[t.class]??"other"})`,f},s=t.counterparts.some(d=>d.
+delays),r=t.counterparts.some(d=>d.grid!==""),i=t.args.find(d=>d.name==="grid")?.value??"",l=d=>d.why!==""?o("tr",{class:"tl-none"},o("th",{scope:"row"},this.head.
+ranks[d.rank]),o("td",{colspan:String(3+Number(r)+Number(s))},"none: "+(ti[d.why]??d.why))):o("tr",{data:{rank:String(d.rank),span:String(d.span)}},o("th",{scope:"\
+row"},this.link(d,this.head.ranks[d.rank])),o("td",null,n(d.dur_ns)," "+b(d.dur_ns)),o("td",{class:"r"},B(d.longer_ns)),o("td",{class:"r"},B(d.later_ns)),r&&o("\
+td",{class:d.grid!==i?"tl-differs":""},d.grid+(d.other?" · another kernel: "+d.label:"")),s&&o("td",{class:"r"},d.delays?B(d.delayed_ns):"")),h=o("tr",{class:"\
+selected"},o("th",{scope:"row"},this.head.ranks[t.rank]),o("td",null,n(t.dur_ns)," "+b(t.dur_ns)),o("td",null),o("td",null),r&&o("td",null,i),s&&o("td",null)),u=[
+...t.counterparts.map(d=>[d.rank,l(d)]),[t.rank,h]].sort((d,f)=>d[0]-f[0]).map(([,d])=>d);return o("div",{class:"tl-counterparts"},o("h3",null,"The same on ever\
 y rank"),o("table",null,o("thead",null,o("tr",null,o("th",{scope:"col"},"rank"),o("th",{scope:"col"},"duration"),o("th",{scope:"col",class:"r"},"longer by"),o("\
-th",{scope:"col",class:"r"},"starts later by"),i&&o("th",{scope:"col"},"grid"),s&&o("th",{scope:"col",class:"r"},"launch delay"))),o("tbody",null,...u)))}note(t){
-this.open([o("h2",null,t)])}range(t,e,n,s){let i=[{id:"name",title:"name",key:p=>p.name,text:p=>[Te(p.class),this.link(p.longest,p.name)],right:!1},{id:"count",
-title:"count",key:p=>p.count,text:p=>_(String(p.count)),right:!0},{id:"self",title:"self time",key:p=>p.self_ns,text:p=>g(p.self_ns),right:!0},{id:"total",title:"\
-total",key:p=>p.total_ns,text:p=>g(p.total_ns),right:!0},{id:"wait",title:"waiting",key:p=>p.wait_ns,text:p=>p.wait_ns>0?g(p.wait_ns):"",right:!0},{id:"max",title:"\
-longest",key:p=>p.max_ns,text:p=>g(p.max_ns),right:!0},{id:"spread",title:"lowest to highest rank",key:p=>p.most_ns-p.least_ns,text:p=>e>1&&p.most>=0?`${g(p.least_ns)}\
- (${this.head.ranks[p.least]}) – ${g(p.most_ns)} (${this.head.ranks[p.most]})`:"",right:!0}],r=n.startsWith("-"),l=i.find(p=>p.id===n.replace(/^-/,""))??i[2],
-h=t.sums.slice().sort((p,u)=>{let d=l.key(p),m=l.key(u),c=typeof d=="string"?d.localeCompare(String(m),"en"):d-Number(m);return r?-c:c});this.open([o("h2",null,
-g(t.to_ns-t.from_ns)),o("span",{class:"tl-soft"},`from ${g(t.from_ns)}: contents of the visible rows`)],o("div",{class:"table tl-range"},h.length===0?o("p",{class:"\
-tl-soft"},"Nothing begins, runs or ends here on the visible rows."):o("table",null,o("thead",null,o("tr",null,...i.map(p=>o("th",{scope:"col",class:p.right?"r":
-"","aria-sort":p===l?r?"descending":"ascending":null},o("button",{on:{click:()=>this.events.sort(p===l&&r?p.id:"-"+p.id)}},p.title,p===l&&o("span",{"aria-hidden":"\
-true"},r?" ▾":" ▴")))))),o("tbody",null,...h.map(p=>o("tr",null,...i.map(u=>{let d=u.text(p),m=o("td",{class:u.right?"r":"name",title:u.right?null:p.name});
-return Array.isArray(d)?m.append(...d):x(m,d),m}))))),t.all>h.length&&o("p",{class:"tl-soft"},`${_(String(t.all-h.length))} more names, each with less self time\
-, are left out.`)),s)}found(t,e){let n=`${_(String(t.all))} name${t.all===1?"":"s"}`;if(t.spans===0&&t.all>0)return this.note(`${n} contain${t.all===1?"s":""} “${e}\
-”: the drawn spans are marked`);this.open([o("h2",null,t.all===0?`No name contains “${e}”`:`${_(String(t.spans))} spans of ${n}, ${g(t.total_ns)}`),o("spa\
+th",{scope:"col",class:"r"},"starts later by"),r&&o("th",{scope:"col"},"grid"),s&&o("th",{scope:"col",class:"r"},"launch delay"))),o("tbody",null,...u)))}note(t){
+this.open([o("h2",null,t)])}range(t,e,n,s){let r=[{id:"name",title:"name",key:p=>p.name,text:p=>[Ce(p.class),this.link(p.longest,p.name)],right:!1},{id:"count",
+title:"count",key:p=>p.count,text:p=>T(String(p.count)),right:!0},{id:"self",title:"self time",key:p=>p.self_ns,text:p=>b(p.self_ns),right:!0},{id:"total",title:"\
+total",key:p=>p.total_ns,text:p=>b(p.total_ns),right:!0},{id:"wait",title:"waiting",key:p=>p.wait_ns,text:p=>p.wait_ns>0?b(p.wait_ns):"",right:!0},{id:"max",title:"\
+longest",key:p=>p.max_ns,text:p=>b(p.max_ns),right:!0},{id:"spread",title:"lowest to highest rank",key:p=>p.most_ns-p.least_ns,text:p=>e>1&&p.most>=0?`${b(p.least_ns)}\
+ (${this.head.ranks[p.least]}) – ${b(p.most_ns)} (${this.head.ranks[p.most]})`:"",right:!0}],i=n.startsWith("-"),l=r.find(p=>p.id===n.replace(/^-/,""))??r[2],
+h=t.sums.slice().sort((p,u)=>{let d=l.key(p),f=l.key(u),c=typeof d=="string"?d.localeCompare(String(f),"en"):d-Number(f);return i?-c:c});this.open([o("h2",null,
+b(t.to_ns-t.from_ns)),o("span",{class:"tl-soft"},`from ${b(t.from_ns)}: contents of the visible rows`)],o("div",{class:"table tl-range"},h.length===0?o("p",{class:"\
+tl-soft"},"Nothing begins, runs or ends here on the visible rows."):o("table",null,o("thead",null,o("tr",null,...r.map(p=>o("th",{scope:"col",class:p.right?"r":
+"","aria-sort":p===l?i?"descending":"ascending":null},o("button",{on:{click:()=>this.events.sort(p===l&&i?p.id:"-"+p.id)}},p.title,p===l&&o("span",{"aria-hidden":"\
+true"},i?" ▾":" ▴")))))),o("tbody",null,...h.map(p=>o("tr",null,...r.map(u=>{let d=u.text(p),f=o("td",{class:u.right?"r":"name",title:u.right?null:p.name});
+return Array.isArray(d)?f.append(...d):y(f,d),f}))))),t.all>h.length&&o("p",{class:"tl-soft"},`${T(String(t.all-h.length))} more names, each with less self time\
+, are left out.`)),s)}found(t,e){let n=`${T(String(t.all))} name${t.all===1?"":"s"}`;if(t.spans===0&&t.all>0)return this.note(`${n} contain${t.all===1?"s":""} “${e}\
+”: the drawn spans are marked`);this.open([o("h2",null,t.all===0?`No name contains “${e}”`:`${T(String(t.spans))} spans of ${n}, ${b(t.total_ns)}`),o("spa\
 n",{class:"tl-soft"},t.all===0?"on the visible rows":"n and N go to the next and the previous one")],t.names.length>0&&o("div",{class:"table tl-range"},o("table",
 null,o("thead",null,o("tr",null,o("th",{scope:"col"},"name"),o("th",{scope:"col",class:"r"},"spans"),o("th",{scope:"col",class:"r"},"total"))),o("tbody",null,...t.
-names.map(s=>o("tr",null,o("td",{class:"name",title:s.name},this.link(s.first,s.name)),o("td",{class:"r"},_(String(s.count))),o("td",{class:"r"},g(s.total_ns))))))))}};
-function kn(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}var Ee=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
+names.map(s=>o("tr",null,o("td",{class:"name",title:s.name},this.link(s.first,s.name)),o("td",{class:"r"},T(String(s.count))),o("td",{class:"r"},b(s.total_ns))))))))}};
+function An(a){return o("dl",null,...a.flatMap(([t,e])=>[o("dt",null,t),o("dd",null,e)]))}function Hs(a,t){let e=new Map,n=()=>{let[s,r]=[...e.values()];return{middle:(s+r)/2,apart:Math.max(Math.abs(s-r),8)}};a.addEventListener("pointerdown",s=>{s.pointerType===
+"touch"&&e.size<2&&e.set(s.pointerId,s.offsetX)}),a.addEventListener("pointermove",s=>{let r=e.get(s.pointerId);if(r===void 0)return;if(e.size===1){t.pan(s.offsetX-
+r),e.set(s.pointerId,s.offsetX);return}let i=n();e.set(s.pointerId,s.offsetX);let l=n();t.zoom(i.apart/l.apart,i.middle),t.pan(l.middle-i.middle)});for(let s of[
+"pointerup","pointercancel"])a.addEventListener(s,r=>e.delete(r.pointerId))}var $e=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,r=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:t.search.value})),t.search.addEventListener("keydown",l=>{l.key==="Enter"&&(l.preventDefault(),e.nextFound(l.shiftKey))}),t.body.addEventListener(
-"scroll",()=>{t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",l=>this.wheel(l),{passive:!1});for(let l of[s,
-i])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});Mn(n,(l,h)=>{if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),u=t.
-time(l.offsetX);t.state.range={t0:Math.round(Math.min(p,u)),t1:Math.round(Math.max(p,u))},t.draw("overlay")},(l,h)=>{let{range:p}=t.state;h?p!==null&&!l.shiftKey&&
-p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(l.offsetX,l.offsetY)}),Mn(s,l=>e.pan(-l.movementX/t.width),(l,h)=>{h||this.clickRuler(l.offsetX,
-l.offsetY)}),s.addEventListener("dblclick",l=>{let h=W.stepAt(t.above(),l.offsetX,l.offsetY);h!==null&&e.steps(h.step,h.step,"push",{step:h.step},h.lane.steps)});
-let r=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(ae({t0:h-p,t1:h+p},0,t.all))};Mn(i,r,(l,h)=>h||r(l)),
-n.addEventListener("pointermove",l=>l.buttons===0&&this.hover(l.offsetX,l.offsetY)),n.addEventListener("pointerleave",()=>this.hover(-1,-1)),s.addEventListener(
-"pointermove",l=>l.buttons===0&&this.hoverRuler(l.offsetX,l.offsetY)),s.addEventListener("pointerleave",()=>this.hoverRuler(-1,-1))}wheel(t,e=!1){let n=t.deltaMode===
-1?16:1,s=t.deltaX*n,i=t.deltaY*n,r=t.clientX-this.at.overlay.canvas.getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.abs(i)>=Math.abs(
-s))this.moves.zoom(Math.exp(Math.min(Math.max(i,-240),240)/300),r);else if(t.shiftKey||Math.abs(s)>Math.abs(i))this.moves.pan((t.shiftKey&&s===0?i:s)/this.at.width);else
-return;t.preventDefault()}async click(t,e){let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();let i=(l,h)=>n.store.set({rank:l,sel:h,r0:null,r1:null},
-"push");if("span"in s)return i(s.lane.rank,s.span);let r=await this.moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{
-at:n}=this,s=n.above(),i=W.stepAt(s,t,e),r=W.ribbonAt(s,t,e);if(i!==null){let l=i.lane.steps[i.step];n.store.set({step:i.step,r0:l.start_ns,r1:l.end_ns,sel:null},
-"push")}else if(r!==null){let l=Math.max(r.last_ns-r.first_ns,r.end_ns-r.last_ns,1e3);n.state.view=zt({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.
-all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:
-null},t>=0&&(n.crossing=null),n.marks(),s===null)return P();if("span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?P():N(n.overlay.
-canvas,t,e,{title:n.head.classes[i],rows:[["busy here",S(Math.round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){let{head:s,state:i,source:r,
-width:l,overlay:h}=this.at,p=s.rows[t.lane.row],u=(t.x1-t.x0)/l*(i.view.t1-i.view.t0),d=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stret\
-ched"&&d.push(["duration",g(Math.round(u))]),N(h.canvas,e,n,{title:r.names.get(t.name),rows:d})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,
-l=n.above(),h=t<0?null:W.ribbonAt(l,t,e),p=t<0?null:W.stepAt(l,t,e),u=t<0?null:W.ghostAt(l,t,e);if(h!==null)N(r,t,e,ks(h,s.ranks[h.late.rank])),n.crossing?.of!==
-h&&(n.crossing={of:h,links:[]},i.parts(h).then(d=>{n.crossing?.of===h&&(n.crossing.links=d),n.draw("overlay")}));else if(n.crossing=null,u!==null)N(r,t,e,ps(u));else if(p===
-null)P();else{let d=p.lane.steps[p.step];N(r,t,e,{title:`step ${p.step}, ${d.kind}`,rows:[["name",d.name],[p.lane.name||"all ranks",g(d.end_ns-d.start_ns)]]})}n.
-draw("overlay")}};function Mn(a,t,e){let n=NaN,s=!1;a.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,a.setPointerCapture(i.pointerId))}),a.addEventListener(
-"pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),a.addEventListener("pointerup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),a.addEventListener(
-"pointercancel",()=>n=NaN)}function $i(a,t,e){let n=[],s=0;for(let i of a){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
-s+=l-r+1;let h=n[n.length-1];h!==void 0&&h.last===i.lane-1&&h.from===r&&h.to===l?h.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:l})}return n.map(i=>`${i.
-first}-${i.last}@${i.from}_${i.to}`).join(";")}var _s=4e3,Le=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
+"scroll",()=>{t.unpoint(),t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",l=>this.wheel(l),{passive:!1});for(let l of[
+s,r])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});for(let l of[n,s,r])Hs(l,{pan:h=>l===r||e.pan(-h/t.width),zoom:(h,p)=>e.zoom(h,p)});Pn(n,(l,h)=>{
+if(l.pointerType==="touch")return;if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),u=t.time(l.offsetX);t.state.range={t0:Math.round(
+Math.min(p,u)),t1:Math.round(Math.max(p,u))},t.draw("overlay")},(l,h)=>{let{range:p}=t.state;h?p!==null&&!l.shiftKey&&l.pointerType!=="touch"&&p.t1>p.t0&&t.store.
+set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(l.offsetX,l.offsetY)},()=>t.forget()),Pn(s,l=>l.pointerType==="touch"||e.pan(-l.movementX/t.width),(l,h)=>{h||
+this.clickRuler(l.offsetX,l.offsetY)}),s.addEventListener("dblclick",l=>{let h=W.stepAt(t.above(),l.offsetX,l.offsetY);h!==null&&e.steps(h.step,h.step,"push",{step:h.
+step},h.lane.steps)});let i=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(de({t0:h-p,t1:h+p},0,t.all))};
+Pn(r,i,(l,h)=>h||i(l)),n.addEventListener("pointermove",l=>l.buttons===0&&this.hover(l.offsetX,l.offsetY)),n.addEventListener("pointerleave",()=>this.hover(-1,-1)),
+s.addEventListener("pointermove",l=>l.buttons===0&&this.hoverRuler(l.offsetX,l.offsetY)),s.addEventListener("pointerleave",()=>this.hoverRuler(-1,-1))}wheel(t,e=!1){
+let n=t.deltaMode===1?16:1,s=t.deltaX*n,r=t.deltaY*n,i=t.clientX-this.at.overlay.canvas.getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.
+abs(r)>=Math.abs(s))this.moves.zoom(Math.exp(Math.min(Math.max(r,-240),240)/300),i);else if(t.shiftKey||Math.abs(s)>Math.abs(r))this.moves.pan((t.shiftKey&&s===
+0?r:s)/this.at.width);else return;t.preventDefault()}async click(t,e){let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();let r=(l,h)=>n.store.set(
+{rank:l,sel:h,r0:null,r1:null},"push");if("span"in s)return r(s.lane.rank,s.span);let i=await this.moves.hit(s,n.time(t-1),n.time(t+2));i===null?n.clear():r(s.rank,
+i.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),r=W.stepAt(s,t,e),i=W.ribbonAt(s,t,e);if(r!==null){let l=r.lane.steps[r.step];n.store.set({step:r.step,r0:l.start_ns,
+r1:l.end_ns,sel:null},"push")}else if(i!==null){let l=Math.max(i.last_ns-i.first_ns,i.end_ns-i.last_ns,1e3);n.state.view=Ut({t0:i.last_ns-1.5*l,t1:i.last_ns+.8*
+l},i.late.start_ns,0,n.all),this.moves.go(i.late)}}hover(t,e){let{at:n}=this,s=t<0?null:n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.
+x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),s===null)return C();if("span"in s)return this.tip(s,t,e);let{class:r,covered:i}=n.painter.classAt(
+s,t);r===0?C():H(n.overlay.canvas,t,e,{title:n.head.classes[r],rows:[["busy here",R(Math.round(i*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){
+let{head:s,state:r,source:i,width:l,overlay:h}=this.at,p=s.rows[t.lane.row],u=(t.x1-t.x0)/l*(r.view.t1-r.view.t0),d=[[s.ranks[p.rank],p.name],["what",s.classes[t.
+class]??""]];r.by!=="stretched"&&d.push(["duration",b(Math.round(u))]),H(h.canvas,e,n,{title:i.names.get(t.name),rows:d})}hoverRuler(t,e){let{at:n}=this,{head:s,
+source:r}=n,i=n.ruler.canvas,l=n.above(),h=t<0?null:W.ribbonAt(l,t,e),p=t<0?null:W.stepAt(l,t,e),u=t<0?null:W.ghostAt(l,t,e);if(h!==null)H(i,t,e,$s(h,s.ranks[h.
+late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},r.parts(h).then(d=>{n.crossing?.of===h&&(n.crossing.links=d),n.draw("overlay")}));else if(n.crossing=
+null,u!==null)H(i,t,e,ks(u));else if(p===null)C();else{let d=p.lane.steps[p.step];H(i,t,e,{title:`step ${p.step}, ${d.kind}`,rows:[["name",d.name],[p.lane.name||
+"all ranks",b(d.end_ns-d.start_ns)]]})}n.draw("overlay")}};function Pn(a,t,e,n=()=>{}){let s=NaN,r=!1;a.addEventListener("pointerdown",i=>{if(!(i.button>1)){if(!i.
+isPrimary){r=!0;return}s=i.offsetX,r=!1,a.setPointerCapture(i.pointerId)}}),a.addEventListener("pointermove",i=>{Number.isNaN(s)||!i.isPrimary||(r||=Math.abs(i.
+offsetX-s)>4,r&&t(i,s))}),a.addEventListener("pointerup",i=>{i.isPrimary&&(Number.isNaN(s)||e(i,r),s=NaN)}),a.addEventListener("pointercancel",()=>{r&&!Number.isNaN(
+s)&&n(),s=NaN})}var ni=3;function zs(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,r=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},i=()=>{
+let l=r();return l%2===0?l/2:-(l+1)/2};for(let l=e.getUint32(0,!0);l>0;l--){s+=4;let h=r(),p=t[s++]===1,u=new Float64Array(h),d=new Float64Array(h),f=new Int32Array(
+h),c=new Uint32Array(h);for(let w=0;w<h;w++)u[w]=i();for(let w=0,v=0;w<h;w++)u[w]+=v,v=d[w]=u[w]+r();for(let w=0,v=0;w<h;w++)v=f[w]=v+i();for(let w=0;w<h;w++)c[w]=
+r();let m=t.slice(s,s+h),g=t.slice(s+h,s+2*h);s+=2*h;let x=null;if(p){x=new Float64Array(h);for(let w=0;w<h;w++)x[w]=r()}n.push({start:u,end:d,span:f,name:c,class:m,
+flags:g,wait:x})}return n}function Is({start:a},t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Fs(a,t,e){let n=Is(a,t),s=-1;for(n>
+0&&a.end[n-1]>t&&n--;n<a.start.length&&a.start[n]<e;n++)(s<0||a.end[n]-a.start[n]>a.end[s]-a.start[s])&&(s=n);return s}function Bs(a,t,e,n){let s=2**n,r=e*512*s,
+i=r+512*s,l=Tt(n),h={class:new Uint8Array(512),covered:new Uint8Array(512),waited:new Uint8Array(512)},p=new Float64Array(512),u=new Float64Array(512),d=new Float64Array(
+512).fill(-1),f=[],c=(v,k,_)=>{for(let S=Math.max(Math.floor((k-r)/s),0),L=r+S*s;S<512&&L<_;S++,L+=s)v[S]+=Math.min(_,L+s)-Math.max(k,L)},m=Is(a,r),g=0;for(m>0&&
+a.end[m-1]>r&&m--;m<a.start.length&&a.start[m]<i;m++,g++){let v=a.start[m],k=a.end[m],_=k-v,S=Math.max(Math.floor((v-r)/s),0),L=Math.min(Math.max(Math.ceil((k-r)/
+s)-1,S),511);for(let $=S;$<=L;$++)_<=d[$]||(d[$]=_,h.class[$]=a.class[m]);c(p,v,k),a.wait!==null&&a.wait[m]>0&&c(u,v,v+a.wait[m]),_>=ni*s&&f.push(m)}for(let v=0;v<
+512;v++)h.covered[v]=Math.ceil(Math.min(p[v],s)*255/s),h.waited[v]=Math.ceil(Math.min(u[v],s)*255/s);let x=v=>Uint32Array.from(f,v),w=v=>Math.max(a.start[v],r);
+return{lane:t,index:e,bytes:0,whole:g===f.length,strip:g===0?null:h,pieces:f.length,start:x(v=>Math.floor((w(v)-r)/l)),width:x(v=>Math.floor((Math.min(a.end[v],
+i)-w(v))/l)),span:x(v=>a.span[v]),name:x(v=>a.name[v]),class:Uint8Array.from(f,v=>a.class[v]),flags:Uint8Array.from(f,v=>a.flags[v]|(a.start[v]<r?1:0)|(a.end[v]>
+i?2:0))}}function ri(a,t,e){let n=[],s=0;for(let r of a){let{from:i,to:l}=r;for(;i<=l&&t(r.lane,i);)i++;for(;l>=i&&t(r.lane,l);)l--;if(l=Math.min(l,i+e-s-1),l<i)continue;
+s+=l-i+1;let h=n[n.length-1];h!==void 0&&h.last===r.lane-1&&h.from===i&&h.to===l?h.last=r.lane:n.push({first:r.lane,last:r.lane,from:i,to:l})}return n.map(r=>`${r.
+first}-${r.last}@${r.from}_${r.to}`).join(";")}var Ds=4e3,Ne=class a{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;lanes=null;asks=!0;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.
-levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(a.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of gs(n,this.epoch))s.set(a.key(i.lane,i.index),
-i);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}load(t,e,n){if(this.loading)
-return;let s=this.of(e,n),i=this.levelsThere.length>0,r=$i(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
-h<Math.min(e,this.levelsThere[0]))return;[e,r]=[h,"all"]}let l=`${e} ${n} ${r}`;r===""||this.failed.has(l)||(this.loading=!0,this.requests++,this.ask(e,n,r).then(
-h=>{this.add(e,n,h),i||this.forget()},h=>{throw this.failed.add(l),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.levels.
-values())t+=e.size;for(let[e,n]of this.levels){if(t<=_s)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
-keys()){if(t<=_s)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},Ae=class{constructor(t,e,n){this.size=t;this.ask=
-e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(
-e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var Ts=()=>new q("An exported page does not have this: open the capture with stepscope view.",404);function Ni({last_ns:a,at:t},e){let n=0;return a.forEach((s,i)=>{
-Math.abs(s-e)<Math.abs(a[n]-e)&&(n=i)}),t[n]}function Hi(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...i})=>{let r=i.span>=0,l=r&&
-e.launched&&s;return{...i,longer_ns:r?i.dur_ns-a.dur_ns:0,later_ns:r?i.start_ns-a.start_ns:0,delays:l,delayed_ns:l?n-e.delay_ns:0}})}var Pe=class a{constructor(t,e,n){
-this.head=t;this.c=e;this.exported=t.levels.length>0,this.tiles=new Le(t.epoch,t.levels,(s,i,r)=>sn("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.
-exported?null:r}),n),this.names=new Ae(t.block,s=>k("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,
-step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return sn("timeline/heat",{c:this.c,measure:t})}async align(t){return this.exported&&t.by==="collecti\
-ve"?Ni(await k("timeline/collectives",{c:this.c}),t.at):k("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){let n=await k("timeline/span",{c:this.c,
-rank:t,span:e});return n.group===void 0?n:{...n,counterparts:Hi(n,await k("timeline/group",{c:this.c,id:n.group}))}}args(t,e){return this.exported?Promise.reject(
-Ts()):k("timeline/args",{c:this.c,rank:t.rank,span:t.span},e)}range(t,e){if(this.exported){let n=this.head.steps.findIndex(s=>s.start_ns===t.range?.t0&&s.end_ns===
-t.range.t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new q(this.sums(),404)):k("timeline/range",{c:this.c,from:this.head.
-steps[n].start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(Ts()):k("timeline/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.
-alignment(t)})}pinned(){return ut(this.head,new Set,[]).groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}sums(){return`An exported page sums up steps${this.head.
-summed<this.head.steps.length?`, up to step ${this.head.summed-1},`:""} by the wall clock, over its initial rows: click on one above the rows.`}async search(t,e,n,s){
-if(!this.exported)return k("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});let i=[],r=t.toLowerCase();for(let l=0;l*this.head.block<this.
-head.names;l++)(await k("timeline/names",{c:this.c,block:l})).forEach((h,p)=>h.toLowerCase().includes(r)&&i.push(l*this.head.block+p));return{names:[],all:i.length,
-ids:i,next:null,spans:0,total_ns:0}}async ribbons(t,e){return this.exported?(await k("timeline/ribbons",{c:this.c})).ribbons.filter(n=>n.first_ns<e&&n.end_ns>t):
-(await k("timeline/ribbons",{c:this.c,from:t,to:e,most:300})).ribbons}counters(t,e,n){if(this.exported)return k("timeline/counters",{c:this.c});let s=Math.floor(
-t.t0);return k("timeline/counters",{c:this.c,from:s,to:Math.max(Math.ceil(t.t1),s+1),n:e,rank:n})}parts(t){return this.exported?Promise.resolve([]):k("timeline/\
-parts",{c:this.c,domain:t.domain,index:t.index})}moved(t,e,n,s){return k("timeline/moved",{c:this.c,from:e,to:n,n:s,ranks:t.join(",")})}hit(t,e,n,s){return this.
-exported?Promise.resolve(null):(e=Math.floor(e),k("timeline/hit",{c:this.c,lane:t,from:e,to:Math.max(Math.ceil(n),e+1),axis:s?"stretched":null}))}beside(t,e){return this.
-exported?Promise.resolve(null):k("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function Sn(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,u=n.heat!=="off",d=n.by==="step"?`at step ${n.step}`:n.by===
-"collective"?"at the one nearest to the middle":"between collectives";x(a,l,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(m=>o(
-"button",{class:"choice",title:m.help,"aria-pressed":String(m.by===n.by),data:{align:m.by},on:{click:()=>r.choose(m.by)}},m.title))),n.by!=="wall"&&o("span",{class:"\
-tl-soft"},d),n.only.length>0&&o("span",{class:"tl-only"},"only "+n.only.map(m=>s.ranks[m]).join(" and "),o("button",{class:"quiet",title:"All ranks (key: r)","a\
-ria-label":"All ranks",on:{click:()=>i.set({only:null})}},"✕")),n.by==="wall"&&s.steps.length>1&&h.picker(s.ranks,n.rank,m=>i.set({set:m},"push")),n.by==="wal\
-l"&&h.outcome()!==""&&o("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.outcome()),o("span",{class:"space"}),s.steps.length>1&&o("button",{class:"button",
-"aria-pressed":String(u),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:u?"off":s.measure})}},"map"),s.counters>0&&o("button",{class:"button","aria-p\
-ressed":String(n.counters),title:"Memory, requests, clocks (key: k)",on:{click:()=>i.set({counters:n.counters?"off":null})}},"counters"),o("button",{class:"butt\
-on",title:"The whole capture (key: 0)",on:{click:()=>r.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.
-zoom(2,t.width/2)}},"−"),o("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),p===l?l.focus():
-p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var Oi=220,zi=200,Bi=2,_n=class{constructor(t,e){this.context=t;this.head=e;this.all=Bt(e),this.state=It(this.store.params,e),this.source=new Pe(e,this.store.params.
-c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Wt(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.
-minimap=new be(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new ce(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),
-pick:(r,l)=>this.moves.compare(r,l),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new Me(this.store.params.c,t.session.exported?.
-whatif??null,()=>{this.draw("lanes","gutter"),Sn(this.tools,this,this.length)});let i=t.capture?.load||null;this.load=i===null?null:new me(i,t.capture.id,this.all,
-()=>{this.draw("lanes"),this.state.range!==null&&this.state.sel<0&&this.sum()}),this.counters=new de(e.counters,{load:(r,l,h)=>this.source.counters(r,l,h),peak:(r,l)=>this.
-moves.moment(r,l)}),this.panel=new Re(e,{go:r=>this.moves.go(r),sort:r=>this.store.set({sort:r}),close:()=>this.clear()}),this.spacer.append(this.gutter,o("div",
-{class:"tl-stage"},this.painter.canvas,this.strips,this.overlay.canvas)),this.body.append(this.spacer),this.el.append(this.tools,this.heat.el,o("div",{class:"tl\
--above tl-mini"},o("div",{class:"legend"},"whole capture"),this.minimap.canvas),o("div",{class:"tl-above tl-rule"},this.legend,this.ruler.canvas),this.load?.el??
-"",this.counters.el,this.body,this.panel.el,this.classes),new Ee(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(()=>this.draw("lanes",
-"heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=o("div",{class:"tl"});all;source;state;plan={groups:[],
-lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=wn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Se(
-o("canvas",{class:"overlay"}));ruler=new W(o("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;ghosts;load;counters;moves=new ke(this);body=o(
+levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,r)=>n.get(a.key(s,r))}add(t,e,n){let s=this.at(t,e);for(let r of Es(n,this.epoch))s.set(a.key(r.lane,r.index),
+r);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}from(t){this.lanes=t,this.
+arrived()}make(t,e){let n=this.of(e,!1),s=this.at(e,!1),r=!1;for(let i of t)for(let l=i.from;l<=i.to;l++)n(i.lane,l)===void 0&&(s.set(a.key(i.lane,l),Bs(this.lanes[i.
+lane],i.lane,l,e)),r=!0);r&&this.forget(),r&&this.arrived()}load(t,e,n){if(this.lanes!==null)return this.make(t,e);if(this.loading||!this.asks)return;let s=this.
+of(e,n),r=this.levelsThere.length>0,i=ri(t,(h,p)=>s(h,p)!==void 0,448);if(r){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||h<Math.min(e,
+this.levelsThere[0]))return;[e,i]=[h,"all"]}let l=`${e} ${n} ${i}`;i===""||this.failed.has(l)||(this.loading=!0,this.requests++,this.ask(e,n,i).then(h=>{this.add(
+e,n,h),r||this.forget()},h=>{throw this.failed.add(l),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.levels.values())t+=e.
+size;for(let[e,n]of this.levels){if(t<=Ds)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
+keys()){if(t<=Ds)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},Oe=class{constructor(t,e,n){this.size=t;this.ask=
+e;this.arrived=n}size;ask;arrived;blocks=new Map;async whole(t){let e=Math.floor(t/this.size);return(this.blocks.get(e)??await this.ask(e))[t-e*this.size]??""}get(t){
+let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-
+e*this.size]??""}};var ii=256,Us=128;function ai(a,t){let e=t[a.rank];return t.filter(n=>n!==e).map(({delay_ns:n,launched:s,...r})=>{let i=r.span>=0,l=i&&e.launched&&s;return{...r,
+longer_ns:i?r.dur_ns-a.dur_ns:0,later_ns:i?r.start_ns-a.start_ns:0,delays:l,delayed_ns:l?n-e.delay_ns:0}})}var He=class{constructor(t,e,n,s){this.head=t;this.lanes=
+e;this.names=n;this.ask=s;this.places=t.ranks.map(()=>new Map);for(let r of t.rows)for(let i=r.lane;i<r.lane+r.lanes;i++)e[i]?.span.forEach((l,h)=>this.places[r.
+rank].set(l,[i,h]))}head;lanes;names;ask;places;rankOf(t){return this.head.rows.find(e=>t>=e.lane&&t<e.lane+e.lanes)?.rank??0}async at(t,e){let n=this.lanes[t],
+s=n.start[e],r=n.end[e];return{rank:this.rankOf(t),span:n.span[e],lane:t,label:await this.names.whole(n.name[e]),start_ns:s,dur_ns:r-s,stretched_ns:[s,r]}}async link(t,e){
+if(typeof e!="number")return e;let n=this.places[t].get(e);return n===void 0?{rank:t,span:-1,lane:-1,label:"",start_ns:0,dur_ns:0,stretched_ns:[0,0]}:this.at(...n)}links(t,e=[]){
+return Promise.all(e.map(n=>this.link(t,n)))}async span(t,e){let n=await this.ask("timeline/details",{rank:t,block:Math.floor(e/ii)}).then(i=>i[e],()=>{}),s=n?.
+self??await this.link(t,e);if(n===void 0)return this.little(s);let r={...s,name:n.name,category:n.category,class:n.class,step:n.step,step_name:n.step_name??"",layer:n.
+layer??"",args:n.args??[],wait_ns:n.wait_ns??0,last:n.last,launch:n.launch===void 0?null:await this.link(t,n.launch),delay_ns:n.delay_ns??0,launched:await this.
+links(t,n.launched),launches:n.launches??0,around:await this.links(t,n.around),op:n.op===void 0?null:await this.link(t,n.op),calls:await this.links(t,n.calls),counterparts:n.
+counterparts??[]};if(n.group!==void 0){let i=(await this.ask("timeline/groups",{block:Math.floor(n.group/Us)}))[n.group%Us];r.counterparts=ai(r,await Promise.all(
+i.map(async([l,h,p,u,d,f],c)=>({...await this.link(c,l),rank:c,why:h,other:p,grid:u,delay_ns:d,launched:f}))))}return r}little(t){let e=this.places[t.rank].get(
+t.span);if(e===void 0)throw new Error("no such span");let n=this.lanes[e[0]];return{...t,name:t.label,category:"",class:n.class[e[1]],step:this.head.steps.findIndex(
+s=>t.start_ns>=s.start_ns&&t.start_ns<s.end_ns),step_name:"",layer:"",args:[{name:"details",value:"not in this page: open the capture with stepscope view"}],wait_ns:n.
+wait?.[e[1]]??0,last:-1,launch:null,delay_ns:0,launched:[],launches:0,op:null,calls:[],around:[],counterparts:[]}}async hit(t,e,n){let s=Fs(this.lanes[t],e,n);return s<
+0?null:this.at(t,s)}async beside(t,e){let n=this.places[t.rank].get(t.span),s=(n?.[1]??0)+(e?-1:1);return n===void 0||s<0||s>=this.lanes[n[0]].span.length?null:
+this.at(n[0],s)}async next(t,e,n,s){let r=null,i=0,l=0,h=0;for(let p of e.map(u=>this.head.rows[u]))for(let u=p.lane;u<p.lane+p.lanes;u++){let d=this.lanes[u];d.
+name.forEach((f,c)=>{if(!t.has(f))return;l++,h+=d.end[c]-d.start[c];let m=d.start[c];(s?m<n:m>n)&&(r===null||(s?m>i:m<i))&&(r=[u,c],i=m)})}return{next:r===null?
+null:await this.at(...r),spans:l,total_ns:h}}};var Cn=()=>new O("An exported page does not have this: open the capture with stepscope view.",404);function oi({last_ns:a,at:t},e){let n=0;return a.forEach((s,r)=>{
+Math.abs(s-e)<Math.abs(a[n]-e)&&(n=r)}),t[n]}var ze=class a{constructor(t,e,n){this.head=t;this.c=e;this.exported=t.levels.length>0||t.columns,this.tiles=new Ne(
+t.epoch,t.levels,(s,r,i)=>ne("timeline/tiles",{c:e,level:s,axis:r?"stretched":null,tiles:this.exported?null:i}),n),this.names=new Oe(t.block,s=>M("timeline/name\
+s",{c:e,block:s}),n),this.told=this.exported?Q(this.columns()):null,this.told}head;c;tiles;names;exported;told;async columns(){this.tiles.asks=!this.head.columns;
+let t=this.head.columns?zs(await ne("timeline/columns",{c:this.c})):[];return this.head.columns&&this.tiles.from(t),new He(this.head,t,this.names,(e,n)=>M(e,{c:this.
+c,...n}))}static alignment({by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t==="collective"?n:null}}heat(t){return ne("timeline/heat",{c:this.c,measure:t})}async align(t){
+return this.exported&&t.by==="collective"?oi(await M("timeline/collectives",{c:this.c}),t.at):M("timeline/align",{c:this.c,...a.alignment(t)})}async span(t,e){return this.
+told===null?M("timeline/span",{c:this.c,rank:t,span:e}):(await this.told).span(t,e).catch(()=>{throw Cn()})}args(t,e){return this.exported?Promise.reject(Cn()):
+M("timeline/args",{c:this.c,rank:t.rank,span:t.span},e)}range(t,e){if(this.exported){let n=this.head.steps.findIndex(s=>s.start_ns===t.range?.t0&&s.end_ns===t.range.
+t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new O(this.sums(),404)):M("timeline/range",{c:this.c,from:this.head.steps[n].
+start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(Cn()):M("timeline/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.alignment(
+t)})}pinned(){return mt(this.head,new Set,[]).groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}sums(){return`An exported page sums up steps${this.head.summed<this.
+head.steps.length?`, up to step ${this.head.summed-1},`:""} by the wall clock, over its initial rows: click on one above the rows.`}async search(t,e,n,s){if(!this.
+exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});let r=[],i=t.toLowerCase();for(let h=0;h*this.head.block<this.head.
+names;h++)(await M("timeline/names",{c:this.c,block:h})).forEach((p,u)=>p.toLowerCase().includes(i)&&r.push(h*this.head.block+u));let l=await(await this.told).next(
+new Set(r),this.head.columns?e.split(",").map(Number):[],n,s);return{names:[],all:r.length,ids:r,...l}}async ribbons(t,e){return this.exported?(await M("timelin\
+e/ribbons",{c:this.c})).ribbons.filter(n=>n.first_ns<e&&n.end_ns>t):(await M("timeline/ribbons",{c:this.c,from:t,to:e,most:300})).ribbons}counters(t,e,n){if(this.
+exported)return M("timeline/counters",{c:this.c});let s=Math.floor(t.t0);return M("timeline/counters",{c:this.c,from:s,to:Math.max(Math.ceil(t.t1),s+1),n:e,rank:n})}parts(t){
+return this.exported?Promise.resolve([]):M("timeline/parts",{c:this.c,domain:t.domain,index:t.index})}moved(t,e,n,s){return M("timeline/moved",{c:this.c,from:e,
+to:n,n:s,ranks:t.join(",")})}hit(t,e,n,s){return this.told!==null?this.head.columns?this.told.then(r=>r.hit(t,e,n)):Promise.resolve(null):(e=Math.floor(e),M("ti\
+meline/hit",{c:this.c,lane:t,from:e,to:Math.max(Math.ceil(n),e+1),axis:s?"stretched":null}))}beside(t,e){return this.told!==null?this.head.columns?this.told.then(
+n=>n.beside(t,e)):Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function qn(a,t,e){let{state:n,head:s,store:r,moves:i,search:l,ghosts:h}=t,p=document.activeElement,u=n.heat!=="off",d=n.by==="step"?`at step ${n.step}`:n.by===
+"collective"?"at the one nearest to the middle":"between collectives";y(a,l,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...i.choices().map(f=>o(
+"button",{class:"choice",title:f.help,"aria-pressed":String(f.by===n.by),data:{align:f.by},on:{click:()=>i.choose(f.by)}},f.title))),n.by!=="wall"&&o("span",{class:"\
+tl-soft"},d),n.only.length>0&&o("span",{class:"tl-only"},"only "+n.only.map(f=>s.ranks[f]).join(" and "),o("button",{class:"quiet",title:"All ranks (key: r)","a\
+ria-label":"All ranks",on:{click:()=>r.set({only:null})}},"✕")),n.by==="wall"&&s.steps.length>1&&h.picker(s.ranks,n.rank,t.context.capture?.fixes??[],f=>r.set(
+{set:f},"push")),n.by==="wall"&&h.outcome()!==""&&o("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.outcome()),o("span",{class:"space"}),s.steps.length>
+1&&o("button",{class:"button","aria-pressed":String(u),title:"Ranks × steps (key: h)",on:{click:()=>r.set({heat:u?"off":s.measure})}},"map"),s.counters>0&&o("b\
+utton",{class:"button","aria-pressed":String(n.counters),title:"Memory, requests, clocks (key: k)",on:{click:()=>r.set({counters:n.counters?"off":null})}},"coun\
+ters"),o("button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>i.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"\
+Zoom out (key: s)",on:{click:()=>i.zoom(2,t.width/2)}},"−"),o("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>i.zoom(.5,
+t.width/2)}},"+"),e),p===l?l.focus():p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var li=200,hi=2,pi=[-1,-1],$n=class{constructor(t,e){this.context=t;this.head=e;this.all=ce(e),this.state=St(this.store.params,e),this.source=new ze(e,this.store.
+params.c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Vt(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,
+s),this.minimap=new Me(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new xe(e,{load:i=>this.source.heat(i),choose:i=>this.store.set({
+heat:i}),pick:(i,l)=>this.moves.compare(i,l),brush:(i,l)=>this.moves.steps(i,l,"push")},()=>this.draw("heat")),this.ghosts=new Le(this.store.params.c,t.session.
+exported?.whatif??null,()=>{this.draw("lanes","gutter"),qn(this.tools,this,this.length)});let r=t.capture?.load||null;this.load=r===null?null:new ye(r,t.capture.
+id,this.all,()=>{this.draw("lanes"),this.state.range!==null&&this.state.sel<0&&this.sum()}),this.counters=new we(e.counters,{load:(i,l,h)=>this.source.counters(
+i,l,h),peak:(i,l)=>this.moves.moment(i,l)}),this.panel=new qe(e,{go:i=>this.moves.go(i),sort:i=>this.store.set({sort:i}),close:()=>this.clear()}),this.spacer.append(
+this.gutter,o("div",{class:"tl-stage"},this.painter.canvas,this.strips,this.overlay.canvas)),this.body.append(this.spacer),this.el.append(this.tools,this.heat.el,
+o("div",{class:"tl-above tl-mini"},o("div",{class:"legend"},"all recorded"),this.minimap.canvas),o("div",{class:"tl-above tl-rule"},this.legend,this.ruler.canvas),
+this.load?.el??"",this.counters.el,this.body,this.panel.el,this.classes),new $e(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(()=>this.
+draw("lanes","heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=o("div",{class:"tl"});all;source;state;plan={
+groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=Tn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new Ae(
+o("canvas",{class:"overlay"}));ruler=new W(o("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;ghosts;load;counters;moves=new Ee(this);body=o(
 "div",{class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=o("input",{type:"search",placeholder:"Search names  /","aria-label":"\
 Search names of spans"});panel;gutter=o("div",{class:"tl-gutter"});strips=o("canvas",{class:"tl-strips"});spacer=o("div",{class:"tl-spacer"});length=o("span",{class:"\
 length",title:"Visible time"});tools=o("div",{class:"tl-tools"});legend=o("div",{class:"legend"});classes=o("p",{class:"tl-classes","aria-label":"Colours"});get store(){
-return this.context.store}get width(){return Math.max(this.body.clientWidth-Oi,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(this.painter.stats,
-{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>$t()&&this.frame===0,shown:()=>this.state.view,step:e=>this.head.steps[e],look:e=>{let n=this.
-head.steps[this.head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){this.done(t),pt(new Promise(
-e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=It(t,this.head),s=(...i)=>e===
-null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.plan=ut(this.head,n.open,n.only),this.stretchTo(this.plan.height),this.colours()),s("y","only","open")&&Math.
-abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&this.align(),s("heat")&&
-this.heat.show(n.heat).then(()=>this.draw("heat")),s("set")&&this.ghosts.show(t.set),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||
-this.selected?.span!==n.sel)&&this.select(),s("r0","r1","only","open","align","step","at","sort")&&n.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","hea\
-t"),Sn(this.tools,this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=
-t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.
-value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.
-view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,
-sel:e}=this.state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.
-source.span(t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=n,this.panel.span(n),this.panel.args(n,this.source),this.draw("overlay","lanes"))}).
-catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&&this.panel.hide();return}this.source.range(this.state,this.rows()).
-then(n=>{this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.sel>=0||(this.panel.range(n,this.plan.groups.length,e,this.during(t)),this.draw("ov\
-erlay","lanes"))}).catch(n=>this.lacking(n))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return o("p",{class:"\
-tl-requests"},`Requests in progress: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(i=>o("a",{class:"chip",href:e.link(this.store.params,t,i)},String(i))),
-n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof q)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","\
-lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}clear(){this.store.set({sel:null,r0:null,r1:null}),this.panel.hide()}time(t){return this.
+return this.context.store}get width(){return Math.max(this.body.clientWidth-Wt(this.body.clientWidth),50)}count(){let{tiles:t}=this.source;window.__stats=Object.
+assign(this.painter.stats,{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>Ht()&&this.frame===0,shown:()=>this.state.view,step:e=>this.
+head.steps[e],look:e=>{let n=this.head.steps[this.head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){
+this.done(t),Q(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=St(
+t,this.head),s=(...r)=>e===null||r.some(i=>t[i]!==e[i]);s("only","open")&&(this.plan=mt(this.head,n.open,n.only),this.stretchTo(this.plan.height),this.colours()),
+s("y","only","open")&&Math.abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&
+this.align(),s("heat")&&this.heat.show(n.heat).then(()=>this.draw("heat")),s("set")&&this.ghosts.show(t.set),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.
+selected?.rank!==n.rank||this.selected?.span!==n.sel)&&this.select(),s("r0","r1","only","open","align","step","at","sort")&&n.sel<0&&this.sum(),this.draw("lanes",
+"overlay","gutter","heat"),qn(this.tools,this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.
+by===t.by&&(this.alignment=t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==
+this.search&&(this.search.value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(
+t,this.rows(),this.state.view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){
+let{rank:t,sel:e}=this.state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());
+return}this.source.span(t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=n,this.panel.span(n),this.panel.args(n,this.source),this.draw("ove\
+rlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&&this.panel.hide();return}this.source.range(this.
+state,this.rows()).then(n=>{this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.sel>=0||(this.panel.range(n,this.plan.groups.length,e,this.during(
+t)),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return o(
+"p",{class:"tl-requests"},`Requests in progress: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(r=>o("a",{class:"chip",href:e.link(this.store.params,t,r)},
+String(r))),n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof O)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw(
+"overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}forget(){this.state.range=St(this.store.params,this.head).range,this.
+draw("overlay")}unpoint(){this.pointer.box=null,this.crossing=null,C()}clear(){this.store.set({sel:null,r0:null,r1:null}),this.panel.hide()}time(t){return this.
 state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};
 let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.
-frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=wn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(
-this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},Te(e),this.
-head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.
-body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=we(this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[u,d]=xe(p,n);if((d-
-u)*40<this.width)for(let m=u;m<d;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=Bi*(n.t1-n.t0)/this.width,
-h=this.state.by==="wall"?hs(oe(this.ghosts.all,n),r,l,zi):[];return{view:n,width:this.width,height:e,top:t,lanes:le(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.
-alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===
-1?this.ghosts.words():""}above(){let{lanes:t}=we(this.head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.
-state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),
-e=this.dirty,{stats:n}=this.painter;this.dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.
-marks(),e.has("gutter")&&(ds(this.gutter,this.head,this.plan,this.state.rank,this.alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,
-this.body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(
-0,2e3))}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=we(this.head,this.state.only),s=Dt(e.length),i=this.otherwise(e);x(this.legend,o("div",null,this.
-state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more replicas not shown`),...t?e.map(r=>{let l=o("div",{class:s<18?"low":null},r.name===
-""?"steps":"steps of "+r.name);return l.style.height=s+"px",l}):[],t&&i!==""&&o("div",{title:"if "+i},"if "+i),t&&this.head.stretch&&o("div",null,"waits in coll\
-ectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Wt.needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,
-this.strips])p.style.height=t.height+"px";for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=
-t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=yt+"px",this.minimap.
-paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=W.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=Ms(
-t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.
-counters.paint(this.state.counters&&this.state.by==="wall"?t.view:null,t.width,this.palette,this.state.rank),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>
-0&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=xe(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,
-e=this.scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===
-null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:rs(t),awaited:t===null?null:t.last===t.rank?t:xt(t),range:this.state.range,collective:this.crossing?.
-links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.
-state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((r,l)=>[l,[r]])),i=Math.
-max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);cs(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,
-t1:n}=t.view,s=this.plan.groups.filter(l=>l.y+l.height>t.top&&l.y<t.top+t.height).map(l=>l.rank),i=this.state.counters&&this.state.by==="wall",r=JSON.stringify(
-[e,n,this.state.by,t.stretched?s:0,i&&[this.state.rank,t.width]]);r===this.settled||!this.head.stretch&&!i||this.state.by!=="wall"&&!t.stretched||(this.settled=
-r,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let l=Math.floor(e),h=Math.ceil(n);i&&this.counters.rest(t.view,t.width,this.state.
-rank).then(()=>this.draw("lanes"));let p=t.stretched?this.source.moved(s,l,h,240).then(u=>{this.moved=new Map(s.map((d,m)=>[d,u[m]]))}):this.source.ribbons(l,h).
-then(u=>{this.ribbons=u});this.done("rest"),p.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.
-keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),P()}},Tn=class{el=o("div",null);view=null;closed=!1;constructor(t){k("timeline/hea\
-d",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new _n(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){
-this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},Rs={id:"timeline",title:"Timeline",needs:"capture",open:a=>new Tn(
-a)};function Ii(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
-(h,p)=>{let u=l(h),d=l(p);return Number.isNaN(u)||Number.isNaN(d)?Number(Number.isNaN(u))-Number(Number.isNaN(d)):r*(+(u>d)-+(u<d))})}return i.sort((l,h)=>r*s.text(
-l).localeCompare(s.text(h),"en"))}function Fi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
-every(r=>i.includes(r))})}function Rn(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
+frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=Tn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter");let t=document.documentElement.
+dataset.print!==void 0;this.el.style.width=t?this.el.clientWidth+"px":"",this.el.style.zoom=t?String(Math.min(720/this.el.clientWidth,1)):"",t&&(cancelAnimationFrame(
+this.frame),this.paint())}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));y(this.classes,...[...t].sort((e,n)=>e-
+n).map(e=>o("span",{class:"key"},Ce(e),this.head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-swatch tl-waits"}),"waits for other ran\
+ks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:r}=_e(this.head,this.state.only);if(this.state.by==="wall"&&r.length===
+1){let{steps:p}=r[0],[u,d]=Te(p,n);if((d-u)*40<this.width)for(let f=u;f<d;f++)p[f].end_ns!==0&&s.push(p[f].start_ns)}let i=this.plan.groups.filter(p=>p.y+p.height>
+t&&p.y<t+e),l=hi*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?ys(me(this.ghosts.all,n),i,l,li):[];return{view:n,width:this.width,height:e,top:t,lanes:fe(this.
+plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(
+this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){let{lanes:t}=_e(this.head,this.state.only);return{view:this.state.view,width:this.
+width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){
+this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter,s=Wt(this.body.clientWidth)+"px";this.el.style.getPropertyValue("--gutter")!==s&&this.el.
+style.setProperty("--gutter",s),this.dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),
+e.has("gutter")&&(Ss(this.gutter,this.head,this.plan,this.state.rank,this.alignment,r=>this.moves.turn(r)),this.gutter.style.height=Math.max(this.plan.height,this.
+body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3))}legends(){
+let t=this.state.by==="wall",{lanes:e,left:n}=_e(this.head,this.state.only),s=Gt(e.length),r=this.otherwise(e);y(this.legend,o("div",null,this.state.by==="stret\
+ched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more replicas not shown`),...t?e.map(i=>{let l=o("div",{class:s<18?"low":null},i.name===""?"steps":"steps\
+ of "+i.name);return l.style.height=s+"px",l}):[],t&&r!==""&&o("div",{title:"if "+r},"if "+r),t&&this.head.stretch&&o("div",null,"waits in collectives"))}lanes(){
+let t=this.scene(),{level:e,needs:n}=Vt.needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.
+style.height=t.height+"px";for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let r=this.
+minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(r.needs,r.level,!1),this.minimap.canvas.style.height=Rt+"px",this.minimap.paint(this.all,t.view,
+this.width,this.palette);let i=this.above(),l=W.height(i,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(i,l);let h=Ns(t.view);this.length.
+textContent!==h&&(this.length.textContent=h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.counters.paint(this.
+state.counters&&this.state.by==="wall"?t.view:null,t.width,this.palette,this.state.rank),this.offsets(t),this.rest(t),this.heat.view(...i.wall&&i.lanes.length>0?
+this.stepsShown():pi),this.marks()}stepsShown(){let[t,e]=Te(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();
+this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.
+filter(n=>n.span>=0),flows:t===null?[]:bs(t),awaited:t===null?null:t.last===t.rank?t:_t(t),range:this.state.range,collective:this.crossing?.links??null,last:this.
+crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.state.by==="collec\
+tive");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((i,l)=>[l,[i]])),r=Math.max(...[...s.
+values()].map(i=>Math.max(...i.map(Math.abs))),1);_s(this.strips,this.plan,t.top,t.width,t.height,s,r,this.palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,
+s=this.plan.groups.filter(l=>l.y+l.height>t.top&&l.y<t.top+t.height).map(l=>l.rank),r=this.state.counters&&this.state.by==="wall",i=JSON.stringify([e,n,this.state.
+by,t.stretched?s:0,r&&[this.state.rank,t.width]]);i===this.settled||!this.head.stretch&&!r||this.state.by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.
+settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let l=Math.floor(e),h=Math.ceil(n);r&&this.counters.rest(t.view,t.width,this.state.rank).then(()=>this.
+draw("lanes"));let p=t.stretched?this.source.moved(s,l,h,240).then(u=>{this.moved=new Map(s.map((d,f)=>[d,u[f]]))}):this.source.ribbons(l,h).then(u=>{this.ribbons=
+u});this.done("rest"),p.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);
+cancelAnimationFrame(this.frame),this.watch.disconnect(),C()}},Nn=class{el=o("div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.
+c}).then(e=>{this.closed||(this.view=new $n(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(
+t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},js={id:"timeline",title:"Timeline",needs:"capture",open:a=>new Nn(a)};function ui(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),r=a.slice();if(!s)return r;let i=n?-1:1;if(s.num){let l=s.num.bind(s);return r.sort(
+(h,p)=>{let u=l(h),d=l(p);return Number.isNaN(u)||Number.isNaN(d)?Number(Number.isNaN(u))-Number(Number.isNaN(d)):i*(+(u>d)-+(u<d))})}return r.sort((l,h)=>i*s.text(
+l).localeCompare(s.text(h),"en"))}function di(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let r=t(s).toLowerCase();return n.
+every(i=>r.includes(i))})}function On(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
 test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function Es(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Di=100,
-Rt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
-"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Ii(Fi(this.rows,this.key,t),this.columns,
-e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
-Di),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,u=t.startsWith("-"),d=p?u?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
+`}function Ws(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var ci=100,
+At=class{constructor(t,e,n,s,r,i){this.store=t;this.columns=n;this.usual=s;this.key=r;this.onpick=i;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
+"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return ui(di(this.rows,this.key,t),this.columns,
+e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),r=n==="1"?s:s.slice(0,
+ci),i=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,u=t.startsWith("-"),d=p?u?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
 class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?u?"descending":"ascending":null,title:h.help},o("button",{on:{click:()=>this.store.set({sort:d===this.usual?null:
-d})}},h.title,p&&o("span",{"aria-hidden":"true"},u?" ▾":" ▴")))})),l=i.map(h=>{let p=o("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
+d})}},h.title,p&&o("span",{"aria-hidden":"true"},u?" ▾":" ▴")))})),l=r.map(h=>{let p=o("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
 map(u=>o("td",{class:(u.num?"r ":"")+(u.class??"")},u.cell?u.cell(h):u.text(h))));return this.onpick&&p.addEventListener("click",u=>u.target.closest("a, button")===
-null&&this.onpick(h)),p});x(this.el,o("table",null,o("thead",null,r),o("tbody",null,...l))),s.length===0&&this.el.append(o("p",{class:"none"},this.rows.length===
-0?"There are no rows.":"No row matches.")),s.length>i.length&&this.el.append(o("button",{class:"more button",on:{click:()=>this.store.set({all:"1"})}},`Show all\
- ${s.length}`))}};function J(a,t){return a.total[t]/Math.max(a.steps,1)}function Ce(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Ls(a){let t=a.parent.length,e=a.other.
-length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=a.parent[i];n.last[r]===
-0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(J(a,i),e?Ce(a,i):0,s[i]),i>0&&(s[a.
-parent[i]]+=n.weight[i]);return n}function As(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
-s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let u=t.weight[p]/i;u>=n&&r.push({node:p,depth:l.depth+1,x:h,
-w:u}),h+=u}}return s}function Ps(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function qe(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Cs(a,t){let e=J(a,t),n=Ce(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var Q=19,ji=60;function Ui([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
-000000":"#ffffff"}var $e=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
+null&&this.onpick(h)),p});y(this.el,o("table",null,o("thead",null,i),o("tbody",null,...l))),s.length===0&&this.el.append(o("p",{class:"none"},this.rows.length===
+0?"There are no rows.":"No row matches.")),s.length>r.length&&this.el.append(o("button",{class:"more button",on:{click:()=>this.store.set({all:"1"})}},`Show all\
+ ${s.length}`))}};function et(a,t){return a.total[t]/Math.max(a.steps,1)}function Ie(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Gs(a){let t=a.parent.length,e=a.other.
+length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let r=1;r<t;r++){let i=a.parent[r];n.last[i]===
+0&&(n.first[i]=r),n.last[i]=r+1,n.depth[r]=n.depth[i]+1}let s=new Float64Array(t);for(let r=t-1;r>=0;r--)n.weight[r]=Math.max(et(a,r),e?Ie(a,r):0,s[r]),r>0&&(s[a.
+parent[r]]+=n.weight[r]);return n}function Vs(a,t,e,n){let s=[],r=t.weight[e];if(!(r>0))return s;let i=[{node:e,depth:0,x:0,w:1}];for(let l=i.pop();l;l=i.pop()){
+s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let u=t.weight[p]/r;u>=n&&i.push({node:p,depth:l.depth+1,x:h,
+w:u}),h+=u}}return s}function Ks(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
+function Fe(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Xs(a,t){let e=et(a,t),n=Ie(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var nt=19,mi=60;function fi([a,t,e]){let[n,s,r]=[a,t,e].map(i=>i/255<=.03928?i/255/12.92:Math.pow((i/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*r>.179?"\
+#000000":"#ffffff"}var Be=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
 (e.preventDefault(),e.stopPropagation()))}onpick;el=o("div",{class:"flame"});ground=this.el.appendChild(o("canvas",{tabindex:"0",role:"img"}));over=this.el.appendChild(
 o("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];focus=0;at=-1;lit=()=>!1;sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.
-draw()));set(t,e){this.flame=t,this.tree=Ls(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
-this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/Q);return this.drawn.findIndex(
-i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-As(t,e,this.focus,.7/n).filter(p=>p.depth<ji);let i=(this.drawn.reduce((p,u)=>Math.max(p,u.depth),0)+1)*Q;for(let p of[this.ground,this.over])p.style.height=i+"\
-px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
-"all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
-serif",r.textBaseline="middle";let l=st(),h=new Map;for(let p of this.drawn){let u=this.colorOf(t,p.node),d=h.get(u);if(!d){let v=u.startsWith("=")?this.difference(
-l,Number(u.slice(1))):H(l(u));h.set(u,d=[`rgb(${v.join()})`,Ui(v)])}let m=p.x*n,c=p.w*n,f=p.depth*Q;r.fillStyle=d[0],r.fillRect(m,f,Math.max(c-(c>4?1:0),.5),Q-1);
-let b=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||b)&&(r.fillStyle=l("mark"),r.fillRect(m,f+Q-4,Math.max(c-1,1),3)),!(c<40)&&(r.fillStyle=d[1],
-r.fillText(Gi(r,b,c-8),m+4,f+Q/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Cs(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
-name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Wi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?F([H(t("cold")),H(t("warm")),H(t("high"))],
-e):F([H(t("cold")),H(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();N(this.ground,e??s.x*this.ground.
-clientWidth+10,n??(s.depth+.5)*Q,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
- step",g(J(t,e))],["of all",S(J(t,e)/Math.max(J(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.other.length>
-0){let s=Ce(t,e);n.push(["in the other capture",g(s)],["difference",$(J(t,e)-s)+(s>0?`, ${J(t,e)>=s?"+":""}${S(J(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
-getContext("2d"),e=window.devicePixelRatio||1,n=this.drawn[this.at];if(!t||(t.setTransform(e,0,0,e,0,0),t.clearRect(0,0,this.over.width,this.over.height),!n))return;
-t.strokeStyle=st()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRect(n.x*s+1,n.depth*Q+1,Math.max(n.w*s-3,1),Q-3)}key(t){let e=this.flame;if(!e||
-this.drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((u,d)=>{let m=u.x+u.w/2,c=r===
-0?Math.max(u.x-l,l-(u.x+u.w),0):r*(m-l);u.depth===i&&u!==n&&c>=0&&c<p&&(h=d,p=c)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{
-let i=n?n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="ArrowRight"?1:0);return r>=0&&this.point(r),!0}case"Enter":return n?(this.
-onpick(n.node),!0):!1;case"Escape":{let i=qe(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Wi(a,t){let e=0;for(;a.parent[t]>=
-0;t=a.parent[t])e++;return e}function Gi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
-width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var Ne={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},Vi=["c","by","rank","kind","vs"],En=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Rt(e,
-"GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
+draw()));set(t,e){this.flame=t,this.tree=Gs(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
+this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),C()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/nt);return this.drawn.findIndex(
+r=>r.depth===s&&t>=r.x*n&&t<(r.x+r.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
+Vs(t,e,this.focus,.7/n).filter(p=>p.depth<mi);let r=(this.drawn.reduce((p,u)=>Math.max(p,u.depth),0)+1)*nt;for(let p of[this.ground,this.over])p.style.height=r+
+"px",p.width=Math.round(n*s),p.height=Math.round(r*s);this.el.style.height=r+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
+"all work"}: arrows move, Enter zooms in, Escape out`);let i=this.ground.getContext("2d");if(!i)return;i.setTransform(s,0,0,s,0,0),i.font="11px system-ui, sans-\
+serif",i.textBaseline="middle";let l=it(),h=new Map;for(let p of this.drawn){let u=this.colorOf(t,p.node),d=h.get(u);if(!d){let x=u.startsWith("=")?this.difference(
+l,Number(u.slice(1))):z(l(u));h.set(u,d=[`rgb(${x.join()})`,fi(x)])}let f=p.x*n,c=p.w*n,m=p.depth*nt;i.fillStyle=d[0],i.fillRect(f,m,Math.max(c-(c>4?1:0),.5),nt-
+1);let g=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||g)&&(i.fillStyle=l("mark"),i.fillRect(f,m+nt-4,Math.max(c-1,1),3)),!(c<40)&&(i.fillStyle=
+d[1],i.fillText(bi(i,g,c-8),f+4,m+nt/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Xs(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.
+class[t.name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():gi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?U([z(t("cold")),z(t("warm")),z(t(
+"high"))],e):U([z(t("cold")),z(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],r=this.flame;if(!s||!r)return C();H(this.ground,e??s.x*this.
+ground.clientWidth+10,n??(s.depth+.5)*nt,{title:r.full[r.name[s.node]]||r.names[r.name[s.node]]||"all work",rows:this.facts(r,s.node)})}facts(t,e){let n=[["GPU \
+time per step",b(et(t,e))],["of all",R(et(t,e)/Math.max(et(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.
+other.length>0){let s=Ie(t,e);n.push(["in the other capture",b(s)],["difference",B(et(t,e)-s)+(s>0?`, ${et(t,e)>=s?"+":""}${R(et(t,e)/s-1)}`:"")])}return n}mark(){
+let t=this.over.getContext("2d"),e=window.devicePixelRatio||1,n=this.drawn[this.at];if(!t||(t.setTransform(e,0,0,e,0,0),t.clearRect(0,0,this.over.width,this.over.
+height),!n))return;t.strokeStyle=it()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRect(n.x*s+1,n.depth*nt+1,Math.max(n.w*s-3,1),nt-3)}key(t){let e=this.
+flame;if(!e||this.drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(r,i)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((u,d)=>{let f=u.x+
+u.w/2,c=i===0?Math.max(u.x-l,l-(u.x+u.w),0):i*(f-l);u.depth===r&&u!==n&&c>=0&&c<p&&(h=d,p=c)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"A\
+rrowRight":{let r=n?n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,i=s(r,t==="ArrowLeft"?-1:t==="ArrowRight"?1:0);return i>=0&&this.point(i),!0}case"Enter":return n?
+(this.onpick(n.node),!0):!1;case"Escape":{let r=Fe(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(r),!0)}}return!1}};function gi(a,t){let e=0;for(;a.
+parent[t]>=0;t=a.parent[t])e++;return e}function bi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let r=n+s+1>>1;a.measureText(t.slice(
+0,r)+"…").width<=e?n=r:s=r-1}return n>1?t.slice(0,n)+"…":""}var De={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
+frame:{title:"Python",one:"Python function"}},vi=["c","by","rank","kind","vs"],Hn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new At(e,
+"GPU work",[],"-total",s=>s.full||s.name,s=>{let r=s.full||s.name;e.set({sel:e.params.sel===r?null:r})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","next grouping",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, clear the selection",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),
-n.bind("c","Kernels","save the table as CSV",()=>this.csv()),x(this.el,this.tools,this.crumbs,this.graph.el,o("p",{class:"keys under-flame"}),this.table.el),this.
-head(),this.ask()}context;el=o("div",{class:"kernels"});graph=new $e(t=>this.context.store.set({node:t===0?null:t},"push"));table;crumbs=o("p",{class:"crumbs"});tools=o(
+n.bind("c","Kernels","save the table as CSV",()=>this.csv()),y(this.el,this.tools,this.crumbs,this.graph.el,o("p",{class:"keys under-flame"}),this.table.el),this.
+head(),this.ask()}context;el=o("div",{class:"kernels"});graph=new Be(t=>this.context.store.set({node:t===0?null:t},"push"));table;crumbs=o("p",{class:"crumbs"});tools=o(
 "div",{class:"tools"});found=o("span",{class:"soft",role:"status"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});rows=null;flame=null;asking=new AbortController;offered(){
-let t=this.context.capture?.groups??["kernel","class","op"];return Object.keys(Ne).filter(e=>t.includes(e))}by(){let{by:t}=this.context.store.params,e=this.offered();
+let t=this.context.capture?.groups??["kernel","class","op"];return Object.keys(De).filter(e=>t.includes(e))}by(){let{by:t}=this.context.store.params,e=this.offered();
 return t!==void 0&&e.includes(t)?t:e[0]}choose(t){this.context.store.set({node:null,sel:null,all:null,...t})}head(){let{session:t,capture:e,store:n}=this.context,
-s=n.params,i=this.by(),r=o("select",{"aria-label":"Steps of kind",on:{change:()=>this.choose({kind:r.value})}},o("option",{value:""},"all steps"),...(e?.kinds??
-[]).map(d=>o("option",{value:d},d)));r.value=s.kind??"";let l=o("select",{"aria-label":"Rank",on:{change:()=>this.choose({rank:l.value})}},o("option",{value:""},
-"all ranks"),...(e?.ranks??[]).map((d,m)=>o("option",{value:String(m)},d)));l.value=s.rank??"";let h="a run",p=Jt(t).filter(d=>d.id!==(s.c??t.captures[0]?.id)),
-u=o("select",{"aria-label":"Compared with",on:{change:()=>u.value===h?n.go(R(s,{tab:"runs"})):this.choose({vs:u.value})}},o("option",{value:""},s.vs===void 0?"c\
+s=n.params,r=this.by(),i=o("select",{"aria-label":"Steps of kind",on:{change:()=>this.choose({kind:i.value})}},o("option",{value:""},"all steps"),...(e?.kinds??
+[]).map(d=>o("option",{value:d},d)));i.value=s.kind??"";let l=o("select",{"aria-label":"Rank",on:{change:()=>this.choose({rank:l.value})}},o("option",{value:""},
+"all ranks"),...(e?.ranks??[]).map((d,f)=>o("option",{value:String(f)},d)));l.value=s.rank??"";let h="a run",p=ee(t).filter(d=>d.id!==(s.c??t.captures[0]?.id)),
+u=o("select",{"aria-label":"Compared with",on:{change:()=>u.value===h?n.go(E(s,{tab:"runs"})):this.choose({vs:u.value})}},o("option",{value:""},s.vs===void 0?"c\
 ompare with …":"no comparison"),...p.map(d=>o("option",{value:d.id},"against "+d.title)));s.vs!==void 0&&!p.some(d=>d.id===s.vs)&&u.append(o("option",{value:s.
 vs},"against "+s.vs)),t.runs&&u.append(o("option",{value:h},"a run from the list …")),u.value=s.vs??"",document.activeElement!==this.search&&(this.search.value=
-s.q??""),x(this.tools,o("span",{role:"group","aria-label":"By"},...this.offered().map(d=>o("button",{class:"choice","aria-pressed":String(d===i),title:"by "+Ne[d].
-one,on:{click:()=>this.choose({by:d===this.offered()[0]?null:d})}},Ne[d].title))),(e?.kinds.length??0)>1&&r,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??!0)&&
+s.q??""),y(this.tools,o("span",{role:"group","aria-label":"By"},...this.offered().map(d=>o("button",{class:"choice","aria-pressed":String(d===r),title:"by "+De[d].
+one,on:{click:()=>this.choose({by:d===this.offered()[0]?null:d})}},De[d].title))),(e?.kinds.length??0)>1&&i,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??!0)&&
 l,u.options.length>1&&u,o("span",{class:"space"}),this.found,this.search,o("button",{class:"button",title:"Save the rows as shown (key: c)",on:{click:()=>this.csv()}},
 "CSV"))}ask(){this.asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking,e=this.context.store.params,n={c:e.c,by:this.by(),rank:e.rank,kind:e.
-kind,vs:e.vs};Promise.all([k("kernels",n,t),k("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([i,r])=>{this.rows=i,this.flame=r,this.show()}).catch(i=>{
-if(!t.aborted)throw i})}columns(t){let e=c=>c/Math.max(t.steps,1),n=c=>c/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.other_steps>
-0,h=this.context.store,p=t.rows.reduce((c,f)=>Math.max(c,e(f.total_ns),n(f.other_total_ns)),1e-9),u=c=>c>0&&c<.01?"< 0.01":Number.isInteger(c)?_(String(c)):Y(c),
-d={id:"name",title:Ne[s].title,class:"name",text:c=>c.full||c.name,cell:c=>o("span",{class:"named"},c.class!==""&&Ki(c.class),o("code",{title:c.full||c.name},c.
-name),i&&o("a",{class:"find",href:L(R(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){let c=f=>f.
-other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[d,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:f=>e(f.total_ns),text:f=>m(
-f.total_ns,g(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,g(n(f.other_total_ns)))},
-{id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>$(e(f.total_ns)-n(f.other_total_ns)),cell:f=>Ji(e(f.total_ns)-
-n(f.other_total_ns),p)},{id:"change",title:"change",num:c,text:f=>f.other_total_ns===0?"new":f.total_ns===0?"gone":(c(f)>0?"+":"")+S(c(f))},{id:"count",title:"k\
-ernels",help:"per step and rank",num:f=>f.count/Math.max(t.steps,1),text:f=>u(f.count/Math.max(t.steps,1))},{id:"count2",title:"other",num:f=>f.other_count/Math.
-max(t.other_steps,1),text:f=>u(f.other_count/Math.max(t.other_steps,1))},...i?[{id:"median",title:"median",num:f=>f.median_ns,text:f=>m(f.median_ns,g(f.median_ns))},
-{id:"median2",title:"other",num:f=>f.other_median_ns,text:f=>m(f.other_median_ns,g(f.other_median_ns))}]:[]]}return[d,{id:"total",title:"per step",help:"GPU tim\
-e per step, mean over ranks"+(r?", including everything inside":""),num:c=>c.total_ns,text:c=>g(e(c.total_ns))},...r?[{id:"self",title:"own",help:"launched dire\
-ctly, not by anything inside it",num:c=>c.self_ns,text:c=>m(c.self_ns,g(e(c.self_ns)))}]:[],{id:"share",title:"share",num:c=>c.total_ns,text:c=>S(c.total_ns/Math.
-max(t.total_ns,1)),class:"share",cell:c=>Yi(c,e(c.total_ns)/p,c.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"per step and rank",num:c=>c.
-count,text:c=>u(c.count/Math.max(t.steps,1))},...i?[{id:"median",title:"median",num:c=>c.median_ns,text:c=>g(c.median_ns)},{id:"p99",title:"p99",num:c=>c.p99_ns,
-text:c=>g(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>g(c.max_ns)},{id:"spread",title:"over ranks",help:"how far the slowest rank's median exce\
-eds the fastest's, or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Xi},...t.rows.some(c=>c.tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.
-tflop_s,text:c=>m(c.tflop_s,u(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.gb_s,text:c=>m(c.gb_s,u(c.gb_s))}]:[]]:[]]}show(){!this.
-rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.
-flame,e=this.graph.walk;if(!t||!e)return;let n=A(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:Ps(t,e);this.graph.zoom(s);let{store:i}=this.context,
-r=qe(t,s),l=(u,d)=>o("a",{href:L({...i.params,node:String(u)})},d),h=u=>t.names[t.name[u]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===0)return x(
-this.crumbs,`${g(p)} of GPU time per step and rank, over ${_(String(this.rows.steps))} steps of all ranks together`);x(this.crumbs,l(0,"all"),...r.flatMap((u,d)=>r.
-length>6&&d>=2&&d<r.length-3?d===2?[" › ",o("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",u===s?o("b",null,h(u)):l(u,h(u))]))}light(){
-let{sel:t,q:e=""}=this.context.store.params,n=e.toLowerCase().split(/\s+/).filter(i=>i!=="");this.graph.light(i=>t!==void 0?i===t:n.length>0&&n.every(r=>i.toLowerCase().
-includes(r)));let s=this.table.shown().length;x(this.found,this.rows&&e!==""&&`${s} of ${this.rows.rows.length}`)}legend(){let t=this.flame,e=t.other.length>0,n=[
-...new Set(t.class.filter(s=>s!==""))];x(this.el.querySelector(".under-flame"),...e?[I("--under","shorter here"),I("--cold","the same"),I("--high","longer here,\
- or new")]:n.map(s=>I("--"+s.toLowerCase(),s)),t.left_out>0&&o("span",null,`${_(String(t.left_out))} parts are too small to see`))}csv(){if(!this.rows)return;let t=this.
-columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self","other","diff","median","median2","p99","max"].includes(i.id)?" (ns)":"",s=[Rn(
-[...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>Rn([...t.map(r=>r.id==="diff"?i.total_ns/Math.
-max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Es(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text\
-/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return Number.isFinite(n)?t.id===
-"share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(Vi))return this.
-head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","a\
-ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function Ki(a){return o("i",{class:"swatch s-"+a.toLowerCase().
-replace(/[^a-z]/g,"-"),title:a})}function Xi(a){return a.only_rank?"only "+a.only_rank:a.rank_spread>=.005?"+"+S(a.rank_spread):""}function Yi(a,t,e){let n=o("i",
-{class:"s-"+(a.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",o("span",{class:"part"},o("span",{class:"bar",
-"aria-hidden":"true"},n),o("span",null,S(e)))}function Ji(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+
-"%",o("span",{class:"part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,$(a)))}var qs={id:"kernels",title:"Kernels",needs:"capture",open:a=>new En(
-a)};var Qi={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function Gt(a,t,e){return a.map((n,s)=>({name:n,label:Qi[n]??vt(n),ns:t[s]/Math.
-max(e,1)}))}function Ln(a){return a.reduce((t,e)=>t+e.ns,0)}function An(a,t){return`${a.label} ${g(a.ns)} (${S(a.ns/(t||1))})`}function Z(a,t,...e){let n=document.
-createElement(a);return n.append(t),n.classList.add(...e),n}function Ns(a,t,e){let n=document.createElement("table"),s=n.createTHead().insertRow(),i=n.createTBody();
-n.className="shares",n.createCaption().textContent=a,t.forEach((r,l)=>{let h=Z("th",r,...l>1?["r"]:[]);h.setAttribute("scope","col"),s.append(h)});for(let[r,l,...h]of e){
-let p=Z("th",r),u=i.insertRow();p.setAttribute("scope","row"),u.append(p,Z("td",l),...h.map(d=>Z("td",d.replace(/(?<=≥) | (?=[nµm]?s\b|%)/g," "),"r")))}return n}
-function Zi({kind:a,why:t,bars:e}){let n=e.reduce((r,l)=>r+l.steps,0),s=e.reduce((r,l)=>r+l.told,0),i=n===0?`The kernels of ${a} steps cannot be assigned to mod\
-ules`:`The kernels of ${n-s} of ${n} ${a} steps cannot be assigned to modules and count as other kernels`;return Z("p",`${i}: ${t}.`,"caveat")}var $s=16;function Hs(a,t,e=""){
-let n=t.bars.filter(m=>e===""||m.rank===e).map(m=>({rank:m.rank,steps:m.steps,parts:Gt(a.parts,m.parts,m.steps)})),s=t.why===""?[]:[Zi(t)];if(n.length===0)return s;
-let i=Math.max(...n.map(m=>Ln(m.parts)),1),r=n.reduce((m,c)=>m+c.steps,0),l=Gt(a.parts,a.parts.map((m,c)=>n.reduce((f,b)=>f+b.parts[c].ns*b.steps,0)),r),h=a.parts.
-indexOf("wait"),p=n.map(m=>m.parts[h].ns).sort((m,c)=>m-c)[$s-1]??1/0,u=n.filter(m=>m.parts[h].ns<=p).slice(0,$s);s.push(Ns(`Device time of a ${t.kind} step`,["\
-rank",t.kind+" step","time","floor"],u.map(({rank:m,parts:c})=>{let f=Ln(c);return[m,Ht(c,f/i,b=>An(b,f)),g(Math.round(f)),S(c[0].ns/(f||1))]})));let d=Z("p",n.
-length>1?"Mean: ":"","keys");return d.append(...l.filter(m=>m.ns>0).map(m=>I("--"+m.name,An(m,Ln(l))))),s.push(d),u.length<n.length&&s.push(Z("p",`The ${u.length}\
- of ${n.length} ranks that wait least for others; the mean is that of all.`,"keys")),s}function Os(a,{rank:t,steps:e,modules:n},s=i=>i.module){let i=Math.max(...n.
-map(p=>p.time_ns),1),r=n.map(p=>{let u=Math.min(p.floor_ns,p.time_ns),d=Math.min(Math.max(p.attainable_ns,u),p.time_ns),m=p.why!==""?Gt(["other"],[p.time_ns],e):
-Gt(["floor","start","slow"],[u,d-u,p.time_ns-d],e),c=Ht(m,p.time_ns/i,f=>An(f,p.time_ns/e));return[s(p),c,g(Math.round(p.time_ns/e)),p.why===""?p.floor:"not kno\
-wn",p.of_attainable>0?S(p.of_attainable):"–"]}),l=Z("p","","keys");l.append(...Gt(["floor","start","slow"],[0,0,0],1).map(p=>I("--"+p.name,p.label)));let h=n.
-filter(p=>p.why!=="").map(p=>`${p.module}: ${p.why}.`);return h.length>0&&l.append(I("--other","floor not known")),n.some(p=>p.floor.startsWith("≥"))&&h.push(
-"≥: a lower bound, so the slow part may be smaller than drawn."),[Ns(`Modules of a ${a} step on ${t}`,["module",a+" step","time","floor","of attainable"],r),l,
-...h.map(p=>Z("p",p,"keys"))]}var tr=8,Pn=class{constructor(t){this.context=t;k("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
-let{store:t,capture:e}=this.context,n=this.light;if(n===null)return;if(n.none)return x(this.el,o("p",{class:"caveat"},n.says));let{params:s}=t,i=e.kinds.flatMap(
-d=>n.kinds.filter(m=>m.kind===d)),r=i.find(d=>d.kind===s.kind)??i[0],l=e.ranks[Number(s.rank??NaN)]??"",h=r.ranks.find(d=>d.rank===(l||r.rank)),p=o("select",{"a\
-ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===i[0].kind?null:p.value})}},...i.map(d=>o("option",{value:d.kind},d.kind)));p.value=r.kind;let u=o(
-"select",{"aria-label":"Rank",on:{change:()=>t.set({rank:u.value})}},o("option",{value:""},"all ranks"),...e.ranks.map((d,m)=>o("option",{value:String(m)},d)));
-u.value=l===""?"":s.rank,x(this.el,o("p",{class:"lead"},n.says),o("div",{class:"tools"},i.length>1&&p,e.ranks.length>1&&u),o("figure",null,o("figcaption",null,`\
-Device time of a mean ${r.kind} step, from the floor to the whole`),...Hs(n,r,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...Os(
-r.kind,h,d=>this.name(h,d))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
- take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>L(R(this.context.store.params,{tab:"timeline",...r})),s=(e.
-end_ns-e.start_ns)*tr,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
-0?i:{...i,sel:String(e.span)}),title:e.full},e.module):o("span",{title:e.full},e.module),o("a",{class:"find",href:n({q:e.full}),title:"Find its kernel in the ti\
-meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},He={id:"light",title:"Speed of light",needs:"light",open:a=>new Pn(a)};var er={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
-ers","time of collectives once all ranks have arrived"],gap:["Gaps","unexplained time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:com\
-m":["communication","time of kernels that communicate"]},nr=2,sr=.05,Cn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
-x(this.el,this.panel,this.outcome),this.ask()}context;el=o("div",{class:"whatif"});panel=o("section",{class:"panel","aria-label":"Changes"});outcome=o("section",
-{class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){return St(this.context.
-store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.asking.abort(),this.asking=
-new AbortController;let{signal:t}=this.asking;k("whatif",{c:this.context.store.params.c,set:jt(this.settings())},t).then(e=>{let n=this.answer===null;this.answer=
-e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{let n=this.context.session.
-exported?new Map:this.settings();this.context.store.set({set:_t(Ut(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.answer,{capture:e,session:n,
-store:s}=this.context,i=e?.ranks??[],r=o("select",{"aria-label":"Of rank",on:{change:()=>s.set({rank:r.value})}},o("option",{value:""},"of all ranks"),...i.map(
-(h,p)=>o("option",{value:String(p),disabled:!this.answered(h+".")},"of "+h)));r.value=s.params.rank??"";let l=t.parts.filter(h=>h.id.startsWith("class:")).sort(
-(h,p)=>p.share-h.share);x(this.panel,o("h2",null,"Changes"),i.length>1&&o("p",null,r),...t.parts.filter(h=>!h.id.startsWith("class:")).map(h=>this.slider(h)),o(
-"h3",null,"Kernels by class"),...l.map(h=>this.slider(h)),o("p",{class:"actions"},o("button",{class:"button",on:{click:()=>s.set({set:null})}},"Reset")),n.exported&&
-o("p",{class:"note"},"This page answers one change at a time, in steps of a quarter; stepscope view answers all.")),this.place()}answered(t){return this.context.
-session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=er[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of this class"],s=this.context.
-session.exported?.25:sr,i=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:nr),step:String(s),id:"set-"+t.id,data:{part:t.id},disabled:!this.
-answered(G(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(G(this.rank(),t.id),i.value)});let r=t.peers&&o("button",{class:"\
-peers choice-one",data:{peers:t.id},title:"like the median of the other ranks",on:{click:()=>this.set(G(this.rank(),t.id),this.settings().get(G(this.rank(),t.id))===
-"peers"?"1":"peers")}},"like peers");return o("div",{class:"slider"},o("label",{for:"set-"+t.id,title:n},e),o("span",{class:"path",title:"of the critical path"},
-t.share>=5e-4?S(t.share):""),o("output",{for:"set-"+t.id,data:{said:t.id}}),i,r)}say(t,e){let n=this.panel.querySelector(`[data-said="${CSS.escape(t)}"]`);n&&x(
-n,Tt(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.part,i=t.get(G(e,s))??"1";(document.
-activeElement!==n||i==="1")&&(n.value=i==="peers"?"1":i),this.say(s,i);let r=this.panel.querySelector(`[data-peers="${CSS.escape(s)}"]`);r&&(r.disabled=e===""||
-!this.answered(G(e,s)+"=peers"),r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let h of this.plots.splice(0))
-h.drop();let s=[...this.settings()],i=s.map(([h,p])=>o("button",{class:"chip",title:"reset",on:{click:()=>e.set({set:_t(Ut(this.settings(),h,"1"))})}},h," ",o("\
-b",null,Tt(p))," ×"));if(!t.known){x(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",null,"Unknown: "),t.why+"."),o("p",{class:"\
-note"},"There is no prediction if the recorded steps cannot be replayed."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(p=>n?.ranks[p]??"#"+p).join(" "):"";
-x(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...i),s.length>0&&o("p",null,o("a",{href:L(R(e.params,{tab:"\
-timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>ir(h,l(h.ranks)))),...t.lengths.flatMap(
-h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Length of each step"+l(h.ranks))),o("canvas",{tabindex:"0",role:"img","aria-label":"\
-Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},I("--idle","as recorded"),I("--share","as predicted")))]),o("p",{class:"note"},`The steps\
- are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${S(t.off_median)} (90th percentile ${S(t.
-off_p90)}). ${S(t.unexplained)} of the critical path are unexplained gaps, which stay, as do batches, schedules and device clocks.`),t.command!==""&&o("p",{class:"\
-note"},"On the command line: ",o("code",{class:"command"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let u=new qn(p,t.lengths.
-filter(d=>d.steps.length>0)[h]);this.plots.push(u),u.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){
-for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function ir(a,t){let e=a.
-without_ns/Math.max(a.step_ns,1)-1,n=Math.abs(e)<5e-4;return o("div",{class:"card"},o("span",{class:"name"},`${a.kind} step${t}`),o("b",null,g(a.step_ns),!n&&" \
-→ ",!n&&g(a.without_ns)),o("span",{class:n?"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+S(e)),!n&&o("span",{class:"soft"},`${g(a.without_low_ns)} t\
-o ${g(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${zs(a.tokens_per_s)}${n?"":" → "+zs(a.without_tokens_per_s)} \
-output tokens/s`))}function zs(a){return _(String(Math.round(a)))}var qn=class extends V{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),
-l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};e.addEventListener("pointermove",s),e.addEventListener(
-"pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLef\
-t"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return P();
-let i=this.lengths,r=this.area(),l=i.would[e]/i.was[e]-1;N(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"step "+i.steps[e],rows:[["was",g(i.was[e])],
-["would be",g(i.would[e])],["change",(l>0?"+":"")+S(l)]]})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.lengths,l=r.steps.length,h=1;for(let f=0;f<l;f++)h=Math.max(
-h,r.was[f],r.would[f]);h*=1.05,this.yAxis(e,h,g);let p=s.w/l,u=p>=5?1:0,d=(f,b,v)=>{n.fillStyle=i(v);for(let w=0;w<l;w++){let M=f[w]/h*s.h;n.fillRect(s.x+w*p+b,
-s.y+s.h-M,Math.max(p-u-2*b,.6),M)}};d(r.was,0,"idle"),d(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline="top";let m=nt(
-l,Math.max(s.w/70,2)),c=Math.max(Math.round(m.length>1?m[1]:1),1);for(let f=0;f<l;f++)r.steps[f]%c===0&&n.fillText(String(r.steps[f]),s.x+(f+.5)*p,s.y+s.h+6)}mark({
-ctx:e,area:n,color:s}){if(this.at<0)return;let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-
-1)}},Bs={id:"whatif",title:"What if",needs:"capture",open:a=>new Cn(a)};function Is(a){return L(Nt(a,{c:null,theme:null}))}function Fs(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return Nt(ft(
-a.address),{c:n,theme:t.theme??null})}var $n=class{constructor(t){this.key=t}key;read(){try{let t=JSON.parse(localStorage.getItem(this.key)??"[]");return Array.isArray(t)?t.filter(e=>typeof e.text==
-"string"&&String(e.address).startsWith("#")):[]}catch{return[]}}write(t){localStorage.setItem(this.key,JSON.stringify(t))}},Oe=class{constructor(t,e,n){this.store=
-t;this.capture=e;this.exported=n;let s=o("form",{class:"notes-form",on:{submit:i=>(i.preventDefault(),void this.add())}},this.input,this.save);this.dialog.append(
+kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([r,i])=>{this.rows=r,this.flame=i,this.show()}).catch(r=>{
+if(!t.aborted)throw r})}columns(t){let e=c=>c/Math.max(t.steps,1),n=c=>c/Math.max(t.other_steps,1),s=this.by(),r=s==="kernel",i=s!=="kernel"&&s!=="class",l=t.other_steps>
+0,h=this.context.store,p=t.rows.reduce((c,m)=>Math.max(c,e(m.total_ns),n(m.other_total_ns)),1e-9),u=c=>c>0&&c<.01?"< 0.01":Number.isInteger(c)?T(String(c)):K(c),
+d={id:"name",title:De[s].title,class:"name",text:c=>c.full||c.name,cell:c=>o("span",{class:"named"},c.class!==""&&wi(c.class),o("code",{title:c.full||c.name},c.
+name),r&&o("a",{class:"find",href:A(E(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},f=(c,m)=>c>0?m:"";if(l){let c=m=>m.
+other_total_ns>0?e(m.total_ns)/n(m.other_total_ns)-1:NaN;return[d,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:m=>e(m.total_ns),text:m=>f(
+m.total_ns,b(e(m.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:m=>n(m.other_total_ns),text:m=>f(m.other_total_ns,b(n(m.other_total_ns)))},
+{id:"diff",title:"difference",help:"per step",num:m=>Math.abs(e(m.total_ns)-n(m.other_total_ns)),text:m=>B(e(m.total_ns)-n(m.other_total_ns)),cell:m=>yi(e(m.total_ns)-
+n(m.other_total_ns),p)},{id:"change",title:"change",num:c,text:m=>m.other_total_ns===0?"new":m.total_ns===0?"gone":(c(m)>0?"+":"")+R(c(m))},{id:"count",title:"k\
+ernels",help:"per step and rank",num:m=>m.count/Math.max(t.steps,1),text:m=>u(m.count/Math.max(t.steps,1))},{id:"count2",title:"other",num:m=>m.other_count/Math.
+max(t.other_steps,1),text:m=>u(m.other_count/Math.max(t.other_steps,1))},...t.wait_ns+t.other_wait_ns>0?[{id:"wait",title:"waits",help:Ys,num:m=>e(m.wait_ns),text:m=>f(
+m.wait_ns,b(e(m.wait_ns)))},{id:"wait2",title:"other",num:m=>n(m.other_wait_ns),text:m=>f(m.other_wait_ns,b(n(m.other_wait_ns)))}]:[],...r?[{id:"median",title:"\
+median",num:m=>m.median_ns,text:m=>f(m.median_ns,b(m.median_ns))},{id:"median2",title:"other",num:m=>m.other_median_ns,text:m=>f(m.other_median_ns,b(m.other_median_ns))}]:
+[]]}return[d,{id:"total",title:"per step",help:"GPU time per step, mean over ranks"+(t.wait_ns>0?", without waits for other ranks":"")+(i?", including everythin\
+g inside":""),num:c=>c.total_ns,text:c=>b(e(c.total_ns))},...i?[{id:"self",title:"own",help:"launched directly, not by anything inside it",num:c=>c.self_ns,text:c=>f(
+c.self_ns,b(e(c.self_ns)))}]:[],{id:"share",title:"share",num:c=>c.total_ns,text:c=>R(c.total_ns/Math.max(t.total_ns,1)),class:"share",cell:c=>xi(c,e(c.total_ns)/
+p,c.total_ns/Math.max(t.total_ns,1))},...t.wait_ns>0?[{id:"wait",title:"waits",help:Ys,num:c=>c.wait_ns,text:c=>f(c.wait_ns,b(e(c.wait_ns)))}]:[],{id:"count",title:"\
+kernels",help:"per step and rank",num:c=>c.count,text:c=>f(c.count,u(c.count/Math.max(t.steps,1)))},...t.rows.some(c=>c.role!=="")?[{id:"role",title:"role",help:"\
+the modules of the model whose main kernel this is",text:c=>c.role,cell:c=>Qs(c.role,c.role)},{id:"floor",title:"floor",help:"per step: the least time of these \
+modules at the peaks of the device",num:c=>c.floor_ns,text:c=>f(c.floor_ns,b(e(c.floor_ns)))}]:[],...r?[{id:"median",title:"median",num:c=>c.median_ns,text:c=>b(
+c.median_ns)},{id:"p99",title:"p99",num:c=>c.p99_ns,text:c=>b(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>b(c.max_ns)},{id:"spread",title:"over\
+ ranks",help:"the rank with the longest median, beside the one with the shortest; or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Js,cell:c=>o(
+"span",{title:c.only_rank||c.rank_spread<Zs?"":`the median on ${c.slowest_rank}, beside ${c.fastest_rank}, which has the shortest`},Js(c))},...t.rows.some(c=>c.
+tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.tflop_s,text:c=>f(c.tflop_s,u(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.gb_s,
+text:c=>f(c.gb_s,u(c.gb_s))}]:[]]:[],...t.rows.some(c=>c.source!=="")?[{id:"source",title:"source",help:"the place in the program that launches it",text:c=>c.source,
+cell:c=>Qs(c.source,c.sources||c.source)}]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,
+0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=q(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.
+length?n:Ks(t,e);this.graph.zoom(s);let{store:r}=this.context,i=Fe(t,s),l=(f,c)=>o("a",{href:A({...r.params,node:String(f)})},c),h=f=>t.names[t.name[f]],p=this.
+rows,u=f=>b(f/Math.max(p.steps,1)),d=p.rows.find(f=>f.class==="wait")?.total_ns??p.wait_ns;if(i.length===0)return y(this.crumbs,`${u(t.total[0])} of GPU time pe\
+r step and rank, ${d>0?u(d)+" of it waiting for other ranks, ":""}over ${T(String(this.rows.steps))} steps of all ranks together`);y(this.crumbs,l(0,"all"),...i.
+flatMap((f,c)=>i.length>6&&c>=2&&c<i.length-3?c===2?[" › ",o("span",{title:i.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",f===s?o("b",null,h(f)):l(f,
+h(f))]))}light(){let{sel:t,q:e=""}=this.context.store.params,n=e.toLowerCase().split(/\s+/).filter(r=>r!=="");this.graph.light(r=>t!==void 0?r===t:n.length>0&&n.
+every(i=>r.toLowerCase().includes(i)));let s=this.table.shown().length;y(this.found,this.rows&&e!==""&&`${s} of ${this.rows.rows.length}`)}legend(){let t=this.flame,
+e=t.other.length>0,n=[...new Set(t.class.filter(s=>s!==""))];y(this.el.querySelector(".under-flame"),...e?[D("--under","shorter here"),D("--cold","the same"),D(
+"--high","longer here, or new")]:n.map(s=>D("--"+s.toLowerCase(),s)),t.left_out>0&&o("span",null,`${T(String(t.left_out))} parts are too small to see`))}csv(){if(!this.
+rows)return;let t=this.columns(this.rows),e=this.context.capture?.title??"capture",n=r=>["total","wait","wait2","floor","self","other","diff","median","median2",
+"p99","max"].includes(r.id)?" (ns)":"",s=[On([...t.map((r,i)=>(r.title==="other"&&i>0?t[i-1].title+", other":r.title)+n(r)),"class"]),...this.table.shown().map(
+r=>On([...t.map(i=>i.id==="diff"?r.total_ns/Math.max(this.rows.steps,1)-r.other_total_ns/Math.max(this.rows.other_steps,1):this.value(i,r)),r.class]))];Ws(`${e.
+replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.
+rows.steps,1);return Number.isFinite(n)?t.id==="share"?n/Math.max(this.rows.total_ns,1):["total","self","wait","floor","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){
+let n=s=>s.some(r=>t[r]!==e[r]);if(n(vi))return this.head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),
+n(["sel","q"])&&this.light(),n(["sel","q","sort","all"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function wi(a){
+return o("i",{class:"swatch s-"+a.toLowerCase().replace(/[^a-z]/g,"-"),title:a})}var Zs=.005,Ys="per step: the time in collectives until the last rank arrives, \
+or while another rank was not recorded";function Js(a){return a.only_rank?"only "+a.only_rank:a.rank_spread<Zs?"":a.slowest_rank+(a.rank_spread<1?` ${R(a.rank_spread)}\
+ longer`:` ${K(1+a.rank_spread)} times as long`)}function Qs(a,t){return o("span",{class:"cut",title:t},a)}function xi(a,t,e){let n=o("i",{class:"s-"+(a.class||
+"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",o("span",{class:"part"},o("span",{class:"bar","aria-hidden":"true"},
+n),o("span",null,R(e)))}function yi(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+"%",o("span",{class:"\
+part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,B(a)))}var tr={id:"kernels",title:"Kernels",needs:"capture",open:a=>new Hn(a)};var ki={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function Kt(a,t,e){return a.map((n,s)=>({name:n,label:ki[n]??kt(n),ns:t[s]/Math.
+max(e,1)}))}function zn(a){return a.reduce((t,e)=>t+e.ns,0)}function In(a,t){return`${a.label} ${b(a.ns)} (${R(a.ns/(t||1))})`}function st(a,t,...e){let n=document.
+createElement(a);return n.append(t),n.classList.add(...e),n}function nr(a,t,e){let n=document.createElement("table"),s=n.createTHead().insertRow(),r=n.createTBody();
+n.className="shares",n.createCaption().textContent=a,t.forEach((i,l)=>{let h=st("th",i,...l>1?["r"]:[]);h.setAttribute("scope","col"),s.append(h)});for(let[i,l,
+...h]of e){let p=st("th",i),u=r.insertRow();p.setAttribute("scope","row"),u.append(p,st("td",l),...h.map(d=>st("td",d.replace(/(?<=≥) | (?=[nµm]?s\b|%)/g," "),
+"r")))}return n}function Mi({kind:a,why:t,bars:e}){let n=e.reduce((i,l)=>i+l.steps,0),s=e.reduce((i,l)=>i+l.told,0),r=n===0?`The kernels of ${a} steps cannot be\
+ assigned to modules`:`The kernels of ${n-s} of ${n} ${a} steps cannot be assigned to modules and count as other kernels`;return st("p",`${r}: ${t}.`,"caveat")}
+var er=16;function sr(a,t,e=""){let n=t.bars.filter(f=>e===""||f.rank===e).map(f=>({rank:f.rank,steps:f.steps,parts:Kt(a.parts,f.parts,f.steps)})),s=t.why===""?
+[]:[Mi(t)];if(n.length===0)return s;let r=Math.max(...n.map(f=>zn(f.parts)),1),i=n.reduce((f,c)=>f+c.steps,0),l=Kt(a.parts,a.parts.map((f,c)=>n.reduce((m,g)=>m+
+g.parts[c].ns*g.steps,0)),i),h=a.parts.indexOf("wait"),p=n.map(f=>f.parts[h].ns).sort((f,c)=>f-c)[er-1]??1/0,u=n.filter(f=>f.parts[h].ns<=p).slice(0,er);s.push(
+nr(`Device time of a ${t.kind} step`,["rank",t.kind+" step","time","floor"],u.map(({rank:f,parts:c})=>{let m=zn(c);return[f,It(c,m/r,g=>In(g,m)),b(Math.round(m)),
+R(c[0].ns/(m||1))]})));let d=st("p",n.length>1?"Mean: ":"","keys");return d.append(...l.filter(f=>f.ns>0).map(f=>D("--"+f.name,In(f,zn(l))))),s.push(d),u.length<
+n.length&&s.push(st("p",`The ${u.length} of ${n.length} ranks that wait least for others; the mean is that of all.`,"keys")),s}function rr(a,{rank:t,steps:e,modules:n},s=r=>r.
+module){let r=Math.max(...n.map(p=>p.time_ns),1),i=n.map(p=>{let u=Math.min(p.floor_ns,p.time_ns),d=Math.min(Math.max(p.attainable_ns,u),p.time_ns),f=p.why!==""?
+Kt(["other"],[p.time_ns],e):Kt(["floor","start","slow"],[u,d-u,p.time_ns-d],e),c=It(f,p.time_ns/r,m=>In(m,p.time_ns/e));return[s(p),c,b(Math.round(p.time_ns/e)),
+p.why===""?p.floor:"not known",p.of_attainable>0?R(p.of_attainable):"–"]}),l=st("p","","keys");l.append(...Kt(["floor","start","slow"],[0,0,0],1).map(p=>D("--"+
+p.name,p.label)));let h=n.filter(p=>p.why!=="").map(p=>`${p.module}: ${p.why}.`);return h.length>0&&l.append(D("--other","floor not known")),n.some(p=>p.floor.startsWith(
+"≥"))&&h.push("≥: a lower bound, so the slow part may be smaller than drawn."),[nr(`Modules of a ${a} step on ${t}`,["module",a+" step","time","floor","of a\
+ttainable"],i),l,...h.map(p=>st("p",p,"keys"))]}var Si=8,Fn=class{constructor(t){this.context=t;M("light",{c:t.store.params.c}).then(e=>{this.light=e,this.show()})}context;el=o("div",{class:"light"});light=null;show(){
+let{store:t,capture:e}=this.context,n=this.light;if(n===null)return;if(n.none)return y(this.el,o("p",{class:"caveat"},n.says));let{params:s}=t,r=e.kinds.flatMap(
+d=>n.kinds.filter(f=>f.kind===d)),i=r.find(d=>d.kind===s.kind)??r[0],l=e.ranks[Number(s.rank??NaN)]??"",h=i.ranks.find(d=>d.rank===(l||i.rank)),p=o("select",{"a\
+ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===r[0].kind?null:p.value})}},...r.map(d=>o("option",{value:d.kind},d.kind)));p.value=i.kind;let u=o(
+"select",{"aria-label":"Rank",on:{change:()=>t.set({rank:u.value})}},o("option",{value:""},"all ranks"),...e.ranks.map((d,f)=>o("option",{value:String(f)},d)));
+u.value=l===""?"":s.rank,y(this.el,o("p",{class:"lead"},n.says),o("div",{class:"tools"},r.length>1&&p,e.ranks.length>1&&u),o("figure",null,o("figcaption",null,`\
+Device time of a mean ${i.kind} step, from the floor to the whole`),...sr(n,i,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...rr(
+i.kind,h,d=>this.name(h,d))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
+ take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=i=>A(E(this.context.store.params,{tab:"timeline",...i})),s=(e.
+end_ns-e.start_ns)*Si,r={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
+0?r:{...r,sel:String(e.span)}),title:e.full},e.module):o("span",{title:e.full},e.module),o("a",{class:"find",href:n({q:e.full}),title:"Find its kernel in the ti\
+meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},Ue={id:"light",title:"Speed of light",needs:"light",open:a=>new Fn(a)};var _i={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],work:["Work","kerne\
+ls and copies as those of the other ranks: only like peers"],collective:["Transfers","time of collectives once all ranks have arrived"],gap:["Gaps","unexplained\
+ time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:comm":["communication","time of kernels that communicate"]},Ti=2,Ri=.05,Bn=class{constructor(t){
+this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),y(this.el,this.panel,this.outcome),this.ask()}context;el=o("div",{class:"whatif"});panel=o(
+"section",{class:"panel","aria-label":"Changes"});outcome=o("section",{class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
+return ot(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
+asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:Ft(this.settings())},t).then(e=>{let n=this.
+answer===null;this.answer=e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{
+let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:Z(Bt(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
+answer,{capture:e,session:n,store:s}=this.context,r=e?.ranks??[],i=o("select",{"aria-label":"Of rank",on:{change:()=>s.set({rank:i.value})}},o("option",{value:""},
+"of all ranks"),...r.map((p,u)=>o("option",{value:String(u),disabled:!this.answered(p+".")},"of "+p)));i.value=s.params.rank??"";let l=t.parts.filter(p=>p.id.startsWith(
+"class:")).sort((p,u)=>u.share-p.share),h=(e?.fixes??[]).filter(p=>le(p,n));y(this.panel,o("h2",null,"Changes"),h.length>0&&o("h3",null,"What findings suggest"),
+...h.map(p=>o("button",{class:"fix",data:{fix:tt(p)},"aria-pressed":"false",title:p.finding,on:{click:()=>this.fix(p)}},o("b",null,oe(p))," ",p.finding)),r.length>
+1&&o("p",null,i),...t.parts.filter(p=>!p.id.startsWith("class:")).map(p=>this.slider(p)),o("h3",null,"Kernels by class"),...l.map(p=>this.slider(p)),o("p",{class:"\
+actions"},o("button",{class:"button",on:{click:()=>s.set({set:null})}},"Reset")),n.exported&&o("p",{class:"note"},"This page answers one change at a time, in st\
+eps of a quarter; stepscope view answers all.")),this.place()}fix(t){let{store:e,capture:n}=this.context,s=tt(t),r=e.params.set!==s;e.set({set:r?s:null,rank:r?he(
+t,n?.ranks??[]):null})}answered(t){return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=_i[t.id]??[t.id.slice(6).replaceAll(
+"_"," "),"time of kernels of this class"],s=this.context.session.exported?.25:Ri,r=o("input",{type:"range",min:"0",max:String(this.context.session.exported?1:Ti),
+step:String(s),id:"set-"+t.id,data:{part:t.id},disabled:!this.answered(G(this.rank(),t.id)+"=")});r.addEventListener("input",()=>{this.say(t.id,r.value),this.set(
+G(this.rank(),t.id),r.value)});let i=t.peers&&o("button",{class:"peers choice-one",data:{peers:t.id},title:"like the median of the other ranks",on:{click:()=>this.
+set(G(this.rank(),t.id),this.settings().get(G(this.rank(),t.id))==="peers"?"1":"peers")}},"like peers");return o("div",{class:"slider"},o("label",{for:"set-"+t.
+id,title:n},e),o("span",{class:"path",title:"of the critical path"},t.share>=5e-4?R(t.share):""),o("output",{for:"set-"+t.id,data:{said:t.id}}),t.id==="work"?o(
+"span",{class:"none"}):r,i)}say(t,e){let n=this.panel.querySelector(`[data-said="${CSS.escape(t)}"]`);n&&y(n,lt(e))}place(){let t=this.settings(),e=this.rank(),
+n=Z(t);for(let s of this.panel.querySelectorAll("[data-fix]"))s.ariaPressed=String(s.dataset.fix===n);for(let s of this.panel.querySelectorAll("[data-part]")){let r=s.
+dataset.part,i=t.get(G(e,r))??"1";(document.activeElement!==s||i==="1")&&(s.value=i==="peers"?"1":i),this.say(r,i);let l=this.panel.querySelector(`[data-peers="${CSS.
+escape(r)}"]`);l&&(l.disabled=e===""||!this.answered(G(e,r)+"=peers"),l.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;
+for(let h of this.plots.splice(0))h.drop();let s=[...this.settings()],r=s.map(([h,p])=>o("button",{class:"chip",title:"reset",on:{click:()=>e.set({set:Z(Bt(this.
+settings(),h,"1"))})}},h," ",o("b",null,lt(p))," ×"));if(!t.known){y(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",null,"U\
+nknown: "),t.why+"."),o("p",{class:"note"},"There is no prediction if the recorded steps cannot be replayed."));return}let i=t.lengths.length>1,l=h=>i?", "+h.map(
+p=>n?.ranks[p]??"#"+p).join(" "):"";y(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...r),s.length>0&&o("p",
+null,o("a",{href:A(E(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>Ei(
+h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Length of each step"+l(h.ranks))),o("canvas",{
+tabindex:"0",role:"img","aria-label":"Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},D("--idle","as recorded"),D("--share","as predicted")))]),
+o("p",{class:"note"},`The steps are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${te(t.off_median)}\
+ (90th percentile ${te(t.off_p90)}). Unexplained gaps are ${te(t.unexplained)} of the critical path; they stay, as do batches, schedules and device clocks.`),t.
+command!==""&&o("p",{class:"note"},"On the command line: ",o("code",{class:"command"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){
+let u=new Dn(p,t.lengths.filter(d=>d.steps.length>0)[h]);this.plots.push(u),u.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==
+e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();C()}};
+function Ei(a,t){let e=a.without_ns/Math.max(a.step_ns,1)-1,n=Math.abs(e)<5e-4;return o("div",{class:"card"},o("span",{class:"name"},`${a.kind} step${t}`),o("b",
+null,b(a.step_ns),!n&&" → ",!n&&b(a.without_ns)),o("span",{class:n?"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+R(e)),!n&&o("span",{class:"soft"},`${b(
+a.without_low_ns)} to ${b(a.without_high_ns)} (95 %, ${a.steps} steps)`),a.tokens_per_s>0&&o("span",{class:"soft"},`${ir(a.tokens_per_s)}${n?"":" → "+ir(a.without_tokens_per_s)}\
+ output tokens/s`))}function ir(a){return T(String(Math.round(a)))}var Dn=class extends X{constructor(e,n){super(e,260);this.lengths=n;let s=r=>{let i=this.area(),
+l=Math.floor((r.offsetX-i.x)/i.w*n.steps.length);this.point(l>=0&&l<n.steps.length?l:-1,r.offsetX,r.offsetY)};e.addEventListener("pointermove",s),e.addEventListener(
+"pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keydown",r=>{let i=r.key==="ArrowRight"?1:r.key==="ArrowLef\
+t"?-1:0;i!==0&&(this.point(Math.min(Math.max(this.at+i,0),n.steps.length-1)),r.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return C();
+let r=this.lengths,i=this.area(),l=r.would[e]/r.was[e]-1;H(this.canvas,n??i.x+(e+.5)/r.steps.length*i.w,s??20,{title:"step "+r.steps[e],rows:[["was",b(r.was[e])],
+["would be",b(r.would[e])],["change",(l>0?"+":"")+R(l)]]})}paint(e){let{ctx:n,area:s,color:r}=e,i=this.lengths,l=i.steps.length,h=1;for(let m=0;m<l;m++)h=Math.max(
+h,i.was[m],i.would[m]);h*=1.05,this.yAxis(e,h,b);let p=s.w/l,u=p>=5?1:0,d=(m,g,x)=>{n.fillStyle=r(x);for(let w=0;w<l;w++){let v=m[w]/h*s.h;n.fillRect(s.x+w*p+g,
+s.y+s.h-v,Math.max(p-u-2*g,.6),v)}};d(i.was,0,"idle"),d(i.would,p>=12?p*.18:0,"share"),n.fillStyle=r("soft"),n.textAlign="center",n.textBaseline="top";let f=J(l,
+Math.max(s.w/70,2)),c=Math.max(Math.round(f.length>1?f[1]:1),1);for(let m=0;m<l;m++)i.steps[m]%c===0&&n.fillText(String(i.steps[m]),s.x+(m+.5)*p,s.y+s.h+6)}mark({
+ctx:e,area:n,color:s}){if(this.at<0)return;let r=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*r+.5,n.y+.5,Math.max(r-1,1),n.h-
+1)}},ar={id:"whatif",title:"What if",needs:"capture",open:a=>new Bn(a)};function or(a){return A(zt(a,{c:null,theme:null}))}function lr(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return zt(xt(
+a.address),{c:n,theme:t.theme??null})}var Un=class{constructor(t){this.key=t}key;read(){try{let t=JSON.parse(localStorage.getItem(this.key)??"[]");return Array.isArray(t)?t.filter(e=>typeof e.text==
+"string"&&String(e.address).startsWith("#")):[]}catch{return[]}}write(t){localStorage.setItem(this.key,JSON.stringify(t))}},je=class{constructor(t,e,n){this.store=
+t;this.capture=e;this.exported=n;let s=o("form",{class:"notes-form",on:{submit:r=>(r.preventDefault(),void this.add())}},this.input,this.save);this.dialog.append(
 o("div",{class:"notes-head"},o("h2",null,"Notes"),o("button",{class:"quiet","aria-label":"Close the notes",on:{click:()=>this.dialog.close()}},"✕")),s,this.list,
 this.said),s.hidden=n}store;capture;exported;button=o("button",{class:"quiet notes-button",title:"Notes and saved places (key: b)",on:{click:()=>{this.open()}}},
 "Notes");dialog=o("dialog",{class:"notes","aria-label":"Notes"});input=o("input",{type:"text",maxlength:"500","aria-label":"Note on this view",placeholder:"A no\
 te on this view"});list=o("ol",null);said=o("p",{class:"notes-said",role:"status"});save=o("button",{class:"button"},"Save this view");answer=null;get local(){let t=this.
-capture();return new $n(`stepscope-notes ${t?.title} ${t?.span_ns} ${t?.ranks.length}`)}async open(){this.capture()!==void 0&&(this.dialog.isConnected||document.
-body.append(this.dialog),this.say(""),await this.answering(k("notes",{c:this.store.params.c})),this.dialog.open||this.dialog.showModal(),this.exported||this.input.
-focus())}async answering(t){try{this.answer=await t}catch(e){if(!(e instanceof q))throw e;return this.say(e.message),!1}return this.answer.run===""&&!this.exported&&
-(this.answer.notes=this.local.read()),this.show(this.answer),!0}show(t){this.save.disabled=this.input.disabled=t.why!=="",x(this.list,...t.notes.map(e=>{let n=ft(
-e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:L(Fs(e,this.store.params)),on:{
+capture();return new Un(`stepscope-notes ${t?.title} ${t?.span_ns} ${t?.ranks.length}`)}async open(){this.capture()!==void 0&&(this.dialog.isConnected||document.
+body.append(this.dialog),this.say(""),await this.answering(M("notes",{c:this.store.params.c})),this.dialog.open||this.dialog.showModal(),this.exported||this.input.
+focus())}async answering(t){try{this.answer=await t}catch(e){if(!(e instanceof O))throw e;return this.say(e.message),!1}return this.answer.run===""&&!this.exported&&
+(this.answer.notes=this.local.read()),this.show(this.answer),!0}show(t){this.save.disabled=this.input.disabled=t.why!=="",y(this.list,...t.notes.map(e=>{let n=xt(
+e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:A(lr(e,this.store.params)),on:{
 click:()=>this.dialog.close()}},e.text),o("span",{class:"tl-soft"},` ${s}, ${new Date(e.made_ms).toISOString().slice(0,16).replace("T"," ")} UTC`),!this.exported&&
 t.why===""&&o("button",{class:"quiet",title:"Remove the note","aria-label":"Remove the note "+e.text,on:{click:()=>{this.remove(e)}}},"✕"))}),t.notes.length===
 0&&o("li",{class:"tl-soft"},"There are no notes.")),this.say(this.exported?"These are the notes of the run when the page was exported.":t.why!==""?t.why:t.run!==
 ""?`Kept with run ${t.run}, in ${t.path}.`:"This capture is not a stored run: its notes stay in this browser, for this address of the viewer.")}say(t){this.said.
-textContent=t}async add(){let t=this.input.value.trim(),{params:e}=this.store;if(t===""||this.answer===null)return this.input.focus();let n=Is(e);if(this.answer.
-run!==""){if(!await this.answering(mt("notes/change",{add:{text:t,address:n}},{c:e.c})))return}else this.keep([...this.local.read(),{id:String(Date.now()),text:t,
-address:n,server:(e.c??"").split(":")[1]??"",made_ms:Date.now()}]);this.input.value=""}async remove(t){this.answer?.run!==""?await this.answering(mt("notes/chan\
+textContent=t}async add(){let t=this.input.value.trim(),{params:e}=this.store;if(t===""||this.answer===null)return this.input.focus();let n=or(e);if(this.answer.
+run!==""){if(!await this.answering(wt("notes/change",{add:{text:t,address:n}},{c:e.c})))return}else this.keep([...this.local.read(),{id:String(Date.now()),text:t,
+address:n,server:(e.c??"").split(":")[1]??"",made_ms:Date.now()}]);this.input.value=""}async remove(t){this.answer?.run!==""?await this.answering(wt("notes/chan\
 ge",{remove:t.id},{c:this.store.params.c})):this.keep(this.local.read().filter(e=>e.id!==t.id))}keep(t){try{this.local.write(t)}catch{return this.say("This brow\
-ser keeps nothing for this page.")}this.answer.notes=t,this.show(this.answer)}};var ot=class extends it{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
+ser keeps nothing for this page.")}this.answer.notes=t,this.show(this.answer)}};var ut=class extends at{constructor(e,n,s,r,i=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},r,64,i?28:6);this.bench=s;this.axis=i}bench;axis;fine=null;at(e,n){
 return this.x(e/this.bench.bin_ns,n)}sight(){return{from:this.view.lo*this.bench.bin_ns,to:this.view.hi*this.bench.bin_ns}}whenClicked(e){let n=NaN;this.canvas.
 addEventListener("pointerdown",s=>n=s.offsetX),this.canvas.addEventListener("click",s=>{Math.abs(s.offsetX-n)<=8&&e(s.offsetX,s.offsetY)})}when(e,n){return this.
-bench.at[e]+(this.bench.at_once?Math.max(n[e],0):0)}shade({ctx:e,area:n,color:s}){for(let[i,r,l]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
-e.fillStyle=s(r),e.globalAlpha=l;for(let h of i){let p=Math.max(this.at(h.from,n),n.x),u=Math.min(this.at(h.to,n),n.x+n.w);u>p&&e.fillRect(p,n.y,u-p,n.h)}e.globalAlpha=
-1}}xAxis({ctx:e,area:n,color:s}){if(!this.axis)return;let i=this.bench.bin_ns,r=this.view.lo*i,l=this.view.hi*i,h=nt(l-r,Math.max(n.w/110,2)),p=h.length>1?h[1]:
-l-r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let u=Math.ceil(r/p)*p;u<=l;u+=p)e.fillText(Jn(Math.round(u),p),Math.min(this.at(u,n),
-n.x+n.w-14),n.y+n.h+5)}inside({ctx:e,area:n},s){e.save(),e.beginPath(),e.rect(n.x,n.y,n.w,n.h),e.clip(),s(),e.restore()}bins(){return this.fine??this.bench}stairs({
-ctx:e,area:n,color:s},i,r,l,h){let p=this.bins(),u=m=>n.y+n.h*(1-m/r),d=m=>this.at(p.from_ns+m*p.bin_ns,n);e.beginPath(),i.forEach((m,c)=>{e.lineTo(d(c),u(m)),e.
-lineTo(d(c+1),u(m))}),e.strokeStyle=e.fillStyle=s(l),e.lineWidth=1.5,e.stroke(),h&&(e.lineTo(d(i.length),n.y+n.h),e.lineTo(d(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
-e.globalAlpha=1)}top(e){let n=this.bins(),s=r=>(r*this.bench.bin_ns-n.from_ns)/n.bin_ns,i=0;for(let r=Math.max(Math.floor(s(this.view.lo)),0);r<Math.min(Math.ceil(
-s(this.view.hi)),e.length);r++)i=Math.max(i,e[r]);return i*1.06||1}tip(e){let n=this.bench;if(e<0||e>=n.running.length)return null;let s=[],i=l=>l>=e*n.bin_ns&&
-l<(e+1)*n.bin_ns,r=Ds(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((u,d,m)=>d>u&&i(
-this.when(m,h))?d:u,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.push([dt(n)?"output tokens in the busiest second":"output tokens in the last sec\
-ond",Nn(n.busiest[e])]),!n.embedding&&dt(n)&&s.push(["output tokens/s, mean",Nn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",_(String(n.most[e]))],
+bench.at[e]+(this.bench.at_once?Math.max(n[e],0):0)}shade({ctx:e,area:n,color:s}){for(let[r,i,l]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
+e.fillStyle=s(i),e.globalAlpha=l;for(let h of r){let p=Math.max(this.at(h.from,n),n.x),u=Math.min(this.at(h.to,n),n.x+n.w);u>p&&e.fillRect(p,n.y,u-p,n.h)}e.globalAlpha=
+1}}xAxis({ctx:e,area:n,color:s}){if(!this.axis)return;let r=this.bench.bin_ns,i=this.view.lo*r,l=this.view.hi*r,h=J(l-i,Math.max(n.w/110,2)),p=h.length>1?h[1]:l-
+i||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let u=Math.ceil(i/p)*p;u<=l;u+=p)e.fillText(as(Math.round(u),p),Math.min(this.at(u,n),n.
+x+n.w-14),n.y+n.h+5)}inside({ctx:e,area:n},s){e.save(),e.beginPath(),e.rect(n.x,n.y,n.w,n.h),e.clip(),s(),e.restore()}bins(){return this.fine??this.bench}stairs({
+ctx:e,area:n,color:s},r,i,l,h){let p=this.bins(),u=f=>n.y+n.h*(1-f/i),d=f=>this.at(p.from_ns+f*p.bin_ns,n);e.beginPath(),r.forEach((f,c)=>{e.lineTo(d(c),u(f)),e.
+lineTo(d(c+1),u(f))}),e.strokeStyle=e.fillStyle=s(l),e.lineWidth=1.5,e.stroke(),h&&(e.lineTo(d(r.length),n.y+n.h),e.lineTo(d(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
+e.globalAlpha=1)}top(e){let n=this.bins(),s=i=>(i*this.bench.bin_ns-n.from_ns)/n.bin_ns,r=0;for(let i=Math.max(Math.floor(s(this.view.lo)),0);i<Math.min(Math.ceil(
+s(this.view.hi)),e.length);i++)r=Math.max(r,e[i]);return r*1.06||1}tip(e){let n=this.bench;if(e<0||e>=n.running.length)return null;let s=[],r=l=>l>=e*n.bin_ns&&
+l<(e+1)*n.bin_ns,i=hr(n.at,r);i.length&&s.push(["requests sent",String(i.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((u,d,f)=>d>u&&r(
+this.when(f,h))?d:u,-1);p>=0&&s.push(["longest "+l,b(p)])}return n.embedding||s.push([ft(n)?"output tokens in the busiest second":"output tokens in the last sec\
+ond",jn(n.busiest[e])]),!n.embedding&&ft(n)&&s.push(["output tokens/s, mean",jn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",T(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
-push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function Ds(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function Nn(a){return a===0?"0":a>=99.95?_(String(Math.round(a))):a.toFixed(1)}function rr(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+push(["failed",String(n.failed[e])]),{title:`${e?b(e*n.bin_ns):"0"} – ${b((e+1)*n.bin_ns)}`,rows:s}}};function hr(a,t){let e=[];return a.forEach((n,s)=>t(n,s)&&
+e.push(s)),e}function jn(a){return a===0?"0":a>=99.95?T(String(Math.round(a))):a.toFixed(1)}function Li(a,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 a)));n<=t;n*=10)for(let s of[1,2,5])s*n>=a&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
-e}var ze=[["ttft","k1",1],["e2e","k0",2]],Be=class extends ot{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of ze)for(let s of this.shown(n))this.bench[n][s]>
+e}var We=[["ttft","k1",1],["e2e","k0",2]],Ge=class extends ut{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of We)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
-y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return Ds(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
-s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of ze){let h=this.bench[l];for(let p of this.shown(l)){let u=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
-this.failed(p)?n.y+n.h-5:NaN,d=(this.at(this.when(p,h),n)-t)**2+(u-e)**2;d<=r&&(r=d,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
-let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of rr(l,h))e.fillStyle=
-s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(g(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,g);this.inside(t,()=>{for(let[
-p,u,d]of ze){let m=i.limits[p];m&&(!this.log||m>l)&&js(t,this.y(m,r,n),u),e.globalAlpha=.75;for(let c of this.shown(p))i[p][c]>0&&(e.fillStyle=s(i.touched[c]&d?
-"k4":u),e.beginPath(),e.arc(this.at(this.when(c,i[p]),n),this.y(i[p][c],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
-this.failed(p)&&e.fillRect(this.at(i.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)}mark(t){super.mark(t);let{ctx:e,area:n,color:s}=t,i=this.chosen,r=this.bench,l=this.
-range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of ze)r[h][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[h]),n),this.y(r[h][i],
-l,n),5,0,7),e.stroke())})}};function js({ctx:a,area:t,color:e},n,s){a.strokeStyle=e(s),a.lineWidth=1.5,a.setLineDash([6,4]),a.beginPath(),a.moveTo(t.x,n),a.lineTo(
-t.x+t.w,n),a.stroke(),a.setLineDash([])}function dt(a){return a.bin_ns>=1e9}var Ie=class extends ot{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
-tokens:e.busiest);this.shade(t),this.yAxis(t,s,Nn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!dt(
-e)),dt(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=g(this.bins().bin_ns);return this.fine?`Output tokens in eac\
-h ${t}`:dt(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},Fe=class extends ot{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
-i=this.bench,r=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(d=>d.at>=l&&d.at<=h),u=Math.max(this.top(r.most),...p.map(d=>d.queued*1.06));this.shade(
-t),this.yAxis(t,u,d=>_(String(d))),this.inside(t,()=>{this.stairs(t,r.most,u,"host",!0),i.embedding||this.stairs(t,r.decode,u,"k0",!1),this.queue.length>0&&this.
-queued(t,u),e.fillStyle=s("high"),r.failed.forEach((d,m)=>{let c=this.at(r.from_ns+m*r.bin_ns,n);d&&e.fillRect(c,n.y+n.h-10,Math.max(this.at(r.from_ns+(m+1)*r.bin_ns,
-n)-c,2),10)})}),this.xAxis(t)}queued({ctx:t,area:e,color:n},s){t.beginPath();for(let i of this.queue)t.lineTo(this.at(i.at,e),e.y+e.h*(1-i.queued/s));t.strokeStyle=
-n("k3"),t.lineWidth=1.5,t.stroke()}},De=class extends V{constructor(e,n,s){super(e,n,{left:64,bottom:26});this.spread=s;this.nines=Math.max(Math.log10(s.n),.31),
-this.canvas.addEventListener("pointermove",i=>{let r=this.area(),l=1-Math.pow(10,-(i.offsetX-r.x)/r.w*this.nines),h=0;s.shares.forEach((p,u)=>p<=l&&(h=u)),this.
-point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>this.point(-1)),this.canvas.addEventListener("blur",()=>this.point(-1)),this.canvas.
-addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
-point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
-return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return P();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(ar(l,r))]),N(this.canvas,n??this.x(i.
-shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=u=>s.y+s.h*(1-u/l);this.yAxis(e,l,g),n.textBaseline=
+y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return hr(e,(r,i)=>this.when(i,e)>=n&&this.when(i,e)<=
+s)}near(t,e){let n=this.area(),s=this.range(),r=-1,i=64;for(let[l]of We){let h=this.bench[l];for(let p of this.shown(l)){let u=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
+this.failed(p)?n.y+n.h-5:NaN,d=(this.at(this.when(p,h),n)-t)**2+(u-e)**2;d<=i&&(i=d,r=p)}}return r}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
+let{ctx:e,area:n,color:s}=t,r=this.bench,i=this.range(),[l,h]=i;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of Li(l,h))e.fillStyle=
+s("line"),e.fillRect(n.x,Math.round(this.y(p,i,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(b(p),n.x-6,this.y(p,i,n))}else this.yAxis(t,h,b);this.inside(t,()=>{for(let[
+p,u,d]of We){let f=r.limits[p];f&&(!this.log||f>l)&&pr(t,this.y(f,i,n),u),e.globalAlpha=.75;for(let c of this.shown(p))r[p][c]>0&&(e.fillStyle=s(r.touched[c]&d?
+"k4":u),e.beginPath(),e.arc(this.at(this.when(c,r[p]),n),this.y(r[p][c],i,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
+this.failed(p)&&e.fillRect(this.at(r.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)}mark(t){super.mark(t);let{ctx:e,area:n,color:s}=t,r=this.chosen,i=this.bench,l=this.
+range();r<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of We)i[h][r]>0&&(e.beginPath(),e.arc(this.at(this.when(r,i[h]),n),this.y(i[h][r],
+l,n),5,0,7),e.stroke())})}};function pr({ctx:a,area:t,color:e},n,s){a.strokeStyle=e(s),a.lineWidth=1.5,a.setLineDash([6,4]),a.beginPath(),a.moveTo(t.x,n),a.lineTo(
+t.x+t.w,n),a.stroke(),a.setLineDash([])}function ft(a){return a.bin_ns>=1e9}var Ve=class extends ut{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
+tokens:e.busiest);this.shade(t),this.yAxis(t,s,jn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!ft(
+e)),ft(e)&&this.stairs(t,e.tokens.map(r=>r/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=b(this.bins().bin_ns);return this.fine?`Output tokens in eac\
+h ${t}`:ft(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},Ke=class extends ut{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
+r=this.bench,i=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(d=>d.at>=l&&d.at<=h),u=Math.max(this.top(i.most),...p.map(d=>d.queued*1.06));this.shade(
+t),this.yAxis(t,u,d=>T(String(d))),this.inside(t,()=>{this.stairs(t,i.most,u,"host",!0),r.embedding||this.stairs(t,i.decode,u,"k0",!1),this.queue.length>0&&this.
+queued(t,u),e.fillStyle=s("high"),i.failed.forEach((d,f)=>{let c=this.at(i.from_ns+f*i.bin_ns,n);d&&e.fillRect(c,n.y+n.h-10,Math.max(this.at(i.from_ns+(f+1)*i.bin_ns,
+n)-c,2),10)})}),this.xAxis(t)}queued({ctx:t,area:e,color:n},s){t.beginPath();for(let r of this.queue)t.lineTo(this.at(r.at,e),e.y+e.h*(1-r.queued/s));t.strokeStyle=
+n("k3"),t.lineWidth=1.5,t.stroke()}},Xe=class extends X{constructor(e,n,s){super(e,n,{left:64,bottom:26});this.spread=s;this.nines=Math.max(Math.log10(s.n),.31),
+this.canvas.addEventListener("pointermove",r=>{let i=this.area(),l=1-Math.pow(10,-(r.offsetX-i.x)/i.w*this.nines),h=0;s.shares.forEach((p,u)=>p<=l&&(h=u)),this.
+point(h,r.offsetX,r.offsetY)}),this.canvas.addEventListener("pointerleave",()=>this.point(-1)),this.canvas.addEventListener("blur",()=>this.point(-1)),this.canvas.
+addEventListener("keydown",r=>{let i=s.shares.length-1,l=r.shiftKey?10:1;if(r.key==="ArrowRight")this.point(Math.min(this.i+l,i));else if(r.key==="ArrowLeft")this.
+point(Math.max(this.i-l,0));else if(r.key==="Home")this.point(0);else if(r.key==="End")this.point(i);else if(r.key==="Escape")this.point(-1);else return;r.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
+return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return C();let r=this.spread,i=r.shares[e],l=this.
+other,h=[["percentile",i===1?"longest":"p"+Number((i*100).toPrecision(6))],["value",b(r.values[e])]];l&&h.push(["before",b(Ai(l,i))]),H(this.canvas,n??this.x(r.
+shares[e],this.area()),s??20,{title:r.title,rows:h})}paint(e){let{ctx:n,area:s,color:r}=e,i=this.spread,l=this.top(),h=u=>s.y+s.h*(1-u/l);this.yAxis(e,l,b),n.textBaseline=
 "top";let p=-1/0;for(let[u,d]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-u)>this.nines)
-break;let m=this.x(u,s),c=n.measureText(d).width,f=Math.min(m-c/2,s.x+s.w+8-c);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
-i("soft"),n.textAlign="left",n.fillText(d,f,s.y+s.h+6),p=f+c)}r.limit>0&&r.limit<l&&js(e,h(r.limit),"high");for(let[u,d]of[[this.other,"k4"],[r,"k0"]])u&&(n.beginPath(),
-u.values.forEach((m,c)=>n.lineTo(this.x(u.shares[c],s),h(m))),n.strokeStyle=i(d),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
-spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ar(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function Hn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
+break;let f=this.x(u,s),c=n.measureText(d).width,m=Math.min(f-c/2,s.x+s.w+8-c);n.fillStyle=r("line"),n.fillRect(Math.round(f),s.y,1,s.h),!(m<p+4)&&(n.fillStyle=
+r("soft"),n.textAlign="left",n.fillText(d,m,s.y+s.h+6),p=m+c)}i.limit>0&&i.limit<l&&pr(e,h(i.limit),"high");for(let[u,d]of[[this.other,"k4"],[i,"k0"]])u&&(n.beginPath(),
+u.values.forEach((f,c)=>n.lineTo(this.x(u.shares[c],s),h(f))),n.strokeStyle=r(d),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let r=this.
+spread,i=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(r.shares[this.i],n),n.y+n.h*(1-r.values[this.i]/i),3.5,0,7),e.fill()}top(){return Math.max(
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function Ai(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function Wn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
 ...a.cols.map(t=>t.name===""?o("td"):o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.
-map(or)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function or(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
-full},a.text):a.text)}function Us(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Lt(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
-return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var Et=18,je=class extends ot{constructor(e,n,s,i){super(e,i.lanes.length*Et+12,n,s,!1);this.steps=i;this.
-whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
-i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/Et),0),this.rows()-
-1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
-hi-this.view.lo)*this.bench.bin_ns)/s.w,p=Us(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
-kinds.map(p=>i(bt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,u)=>{let d=s.y+u*Et;n.
-fillStyle=i("soft"),n.fillText(lr(n,Lt(p),s.x-8),s.x-6,d+Et/2),n.fillStyle=i("line"),n.fillRect(s.x,d+Et-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=Us(p.to,
-l);c<p.from.length&&p.from[c]<=h;c++){let f=this.lit===null||this.lit[u].has(c),b=this.at(p.from[c],s),v=Math.max(this.at(p.to[c],s),b+.5);v<m+.5&&!f||(n.globalAlpha=
-f?1:.2,n.fillStyle=r[p.kind[c]],n.fillRect(b,d+3,v-b-(v-b>3?1:0),Et-6),m=Math.max(m,v))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
-canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
-title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",Lt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-
-i.from[s.step])],["from",g(i.from[s.step])],["requests of this load",_(String(i.batch[s.step]))]]}}};function lr(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
-length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function hr(a){return Math.min(Math.max(a*9,40),360)}var Ue=class extends ot{constructor(e,n,s,i){
-super(e,hr(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
+map(Pi)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function Pi(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
+full},a.text):a.text)}function ur(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Ct(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
+return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var Pt=18,Ye=class extends ut{constructor(e,n,s,r){super(e,r.lanes.length*Pt+12,n,s,!1);this.steps=r;this.
+whenClicked((i,l)=>{let h=this.stepAt(i,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
+r=>r.lane===s).map(r=>r.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/Pt),0),this.rows()-
+1)}stepAt(e,n){let s=this.area(),r=this.rowAt(n),i=this.steps.lanes[r];if(!i||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
+hi-this.view.lo)*this.bench.bin_ns)/s.w,p=ur(i.to,l-h);return p<i.to.length&&i.from[p]<=l+h?{lane:r,step:p}:null}paint(e){let{ctx:n,area:s,color:r}=e,i=this.steps.
+kinds.map(p=>r(yt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,u)=>{let d=s.y+u*Pt;n.
+fillStyle=r("soft"),n.fillText(Ci(n,Ct(p),s.x-8),s.x-6,d+Pt/2),n.fillStyle=r("line"),n.fillRect(s.x,d+Pt-1,s.w,1),this.inside(e,()=>{let f=-1/0;for(let c=ur(p.to,
+l);c<p.from.length&&p.from[c]<=h;c++){let m=this.lit===null||this.lit[u].has(c),g=this.at(p.from[c],s),x=Math.max(this.at(p.to[c],s),g+.5);x<f+.5&&!m||(n.globalAlpha=
+m?1:.2,n.fillStyle=i[p.kind[c]],n.fillRect(g,d+3,x-g-(x-g>3?1:0),Pt-6),f=Math.max(f,x))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,r){super.point(e,n,s,r),this.
+canvas.style.cursor=s!==void 0&&r!==void 0&&this.stepAt(s,r)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let r=this.steps.lanes[s.lane];return{
+title:this.steps.names[r.name[s.step]],rows:[...this.rows()>1?[["of",Ct(r)]]:[],["step",`${s.step}, ${this.steps.kinds[r.kind[s.step]]}`],["took",b(r.to[s.step]-
+r.from[s.step])],["from",b(r.from[s.step])],["requests of this load",T(String(r.batch[s.step]))]]}}};function Ci(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
+length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function qi(a){return Math.min(Math.max(a*9,40),360)}var Je=class extends ut{constructor(e,n,s,r){
+super(e,qi(r.rows)+34,n,s);this.requests=r;this.whenClicked((i,l)=>{let h=this.barAt(i,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
 this.requests=e,this.draw()}light(e,n){this.marked=e,this.others=new Set(n),this.draw()}y(e,n){let s=n.h/Math.max(this.requests.rows,1);return[n.y+e*s,Math.max(
-s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,r=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
-(n-s.y)/s.h*r.rows),p=Math.max(Math.ceil(2*r.rows/s.h)-1,0),u=-1;for(let d=0;d<r.index.length;d++)Math.abs(r.row[d]-h)>p||r.sent[d]>i+l||r.done[d]<i-l||(u<0||Math.
-abs(r.row[d]-h)<Math.abs(r.row[u]-h))&&(u=d);return u}paint(e){let{ctx:n,area:s,color:i}=e,r=this.requests;this.shade(e),n.fillStyle=i("soft"),n.textAlign="righ\
-t",n.textBaseline="top",n.fillText(_(String(r.rows)),s.x-6,s.y),n.fillText("at once",s.x-6,s.y+13);let l={wait:i("k1"),decode:i("k0"),end:i("k4"),failed:i("high")};
-this.inside(e,()=>{for(let h=0;h<r.index.length;h++){let[p,u]=this.y(r.row[h],s),d=r.index[h]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||d||
-this.others.has(r.index[h])?r.touched[h]&&!d?.75:1:.18;let m=(b,v,w,M=1)=>{let y=Math.max(this.at(b,s),s.x-1),E=Math.min(this.at(v,s),s.x+s.w+1);E<s.x||y>s.x+s.
-w||v<=b||(n.fillStyle=w,n.fillRect(y,p+u*(1-M)/2,Math.max(E-y,.5),u*M))};if(r.failed[h]){m(r.sent[h],r.done[h],l.failed);continue}let c=r.first[h]<0?r.done[h]:r.
-first[h],f=Math.max(r.last[h],c);m(r.sent[h],c,l.wait,.55),m(c,f,l.decode),m(f,r.done[h],l.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
-area:s,color:i}=e,r=this.requests.index.indexOf(this.marked);if(r<0)return;let[l,h]=this.y(this.requests.row[r],s);this.inside(e,()=>{n.strokeStyle=i("mark"),n.
-lineWidth=1.5;let p=this.at(this.requests.sent[r],s),u=this.at(this.requests.done[r],s);n.strokeRect(p-1,l-1,Math.max(u-p+2,3),h+2)})}point(e,n,s,i){super.point(
-e,n,s,i),this.canvas.style.cursor=s!==void 0&&i!==void 0&&this.barAt(s,i)>=0?"pointer":""}tipAt(e,n){let s=this.barAt(e,n),i=this.requests;if(s<0)return null;let r=[
-["sent at",g(i.sent[s])]];return i.failed[s]?r.push(["failed after",g(i.done[s]-i.sent[s])]):(i.first[s]>=0&&r.push(["TTFT",g(i.first[s]-i.sent[s])]),r.push(["E\
-2E",g(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["affected","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function Ws(a){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[a]}function Gs(a){return["queue","prefill","wait","decode",
-"reply","unknown"].map(e=>({of:e,ns:a.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var Vs={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
-decode",reply:"reply",unknown:"not recorded"};function We(a,t=!1){let e=a.reduce((i,r)=>i+r.ns,0)||1,n=o("div",{class:"parts","aria-hidden":"true"},...a.map(i=>{
-let r=o("i",{title:`${i.name} ${g(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${Ws(i.of)})`,r})),s=i=>{let r=o("i");return r.style.
-background=`var(--${Ws(i)})`,r};return t?o("div",null,n,o("p",{class:"keys"},...Gs(a).map(i=>o("span",{class:"key"},s(i.of),Vs[i.of]+" ",o("b",null,g(i.ns)))))):
-o("div",null,n,o("p",{class:"keys sums"},...Gs(a).map(i=>o("span",{class:"key"},s(i.of),Vs[i.of]+" ",o("b",null,g(i.ns))))),o("table",{class:"split"},o("tbody",
-null,...[...a].sort((i,r)=>r.ns-i.ns).map(i=>o("tr",null,o("th",{scope:"row"},s(i.of),i.name,i.more&&o("small",null,i.more)),o("td",null,g(i.ns)),o("td",null,S(
-i.ns/e)))))))}function Ks(a,t,e){let n=a.moments.find(i=>i.name==="sent")?.at??a.moments[0]?.at??0;return o("aside",{class:"panel","aria-label":"Request "+a.index},
+s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),r=this.colAt(e)*this.bench.bin_ns,i=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
+(n-s.y)/s.h*i.rows),p=Math.max(Math.ceil(2*i.rows/s.h)-1,0),u=-1;for(let d=0;d<i.index.length;d++)Math.abs(i.row[d]-h)>p||i.sent[d]>r+l||i.done[d]<r-l||(u<0||Math.
+abs(i.row[d]-h)<Math.abs(i.row[u]-h))&&(u=d);return u}paint(e){let{ctx:n,area:s,color:r}=e,i=this.requests;this.shade(e),n.fillStyle=r("soft"),n.textAlign="righ\
+t",n.textBaseline="top",n.fillText(T(String(i.rows)),s.x-6,s.y),n.fillText("at once",s.x-6,s.y+13);let l={wait:r("k1"),decode:r("k0"),end:r("k4"),failed:r("high")};
+this.inside(e,()=>{for(let h=0;h<i.index.length;h++){let[p,u]=this.y(i.row[h],s),d=i.index[h]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||d||
+this.others.has(i.index[h])?i.touched[h]&&!d?.75:1:.18;let f=(g,x,w,v=1)=>{let k=Math.max(this.at(g,s),s.x-1),_=Math.min(this.at(x,s),s.x+s.w+1);_<s.x||k>s.x+s.
+w||x<=g||(n.fillStyle=w,n.fillRect(k,p+u*(1-v)/2,Math.max(_-k,.5),u*v))};if(i.failed[h]){f(i.sent[h],i.done[h],l.failed);continue}let c=i.first[h]<0?i.done[h]:i.
+first[h],m=Math.max(i.last[h],c);f(i.sent[h],c,l.wait,.55),f(c,m,l.decode),f(m,i.done[h],l.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
+area:s,color:r}=e,i=this.requests.index.indexOf(this.marked);if(i<0)return;let[l,h]=this.y(this.requests.row[i],s);this.inside(e,()=>{n.strokeStyle=r("mark"),n.
+lineWidth=1.5;let p=this.at(this.requests.sent[i],s),u=this.at(this.requests.done[i],s);n.strokeRect(p-1,l-1,Math.max(u-p+2,3),h+2)})}point(e,n,s,r){super.point(
+e,n,s,r),this.canvas.style.cursor=s!==void 0&&r!==void 0&&this.barAt(s,r)>=0?"pointer":""}tipAt(e,n){let s=this.barAt(e,n),r=this.requests;if(s<0)return null;let i=[
+["sent at",b(r.sent[s])]];return r.failed[s]?i.push(["failed after",b(r.done[s]-r.sent[s])]):(r.first[s]>=0&&i.push(["TTFT",b(r.first[s]-r.sent[s])]),i.push(["E\
+2E",b(r.done[s]-r.sent[s])])),r.touched[s]&&i.push(["affected","by the captured window"]),{title:"request "+r.index[s],rows:i}}};function dr(a){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[a]}function cr(a){return["queue","prefill","wait","decode",
+"reply","unknown"].map(e=>({of:e,ns:a.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var mr={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
+decode",reply:"reply",unknown:"not recorded"};function Qe(a,t=!1){let e=a.reduce((r,i)=>r+i.ns,0)||1,n=o("div",{class:"parts","aria-hidden":"true"},...a.map(r=>{
+let i=o("i",{title:`${r.name} ${b(r.ns)}`});return i.style.width=`${100*r.ns/e}%`,i.style.background=`var(--${dr(r.of)})`,i})),s=r=>{let i=o("i");return i.style.
+background=`var(--${dr(r)})`,i};return t?o("div",null,n,o("p",{class:"keys"},...cr(a).map(r=>o("span",{class:"key"},s(r.of),mr[r.of]+" ",o("b",null,b(r.ns)))))):
+o("div",null,n,o("p",{class:"keys sums"},...cr(a).map(r=>o("span",{class:"key"},s(r.of),mr[r.of]+" ",o("b",null,b(r.ns))))),o("table",{class:"split"},o("tbody",
+null,...[...a].sort((r,i)=>i.ns-r.ns).map(r=>o("tr",null,o("th",{scope:"row"},s(r.of),r.name,r.more&&o("small",null,r.more)),o("td",null,b(r.ns)),o("td",null,R(
+r.ns/e)))))))}function fr(a,t,e){let n=a.moments.find(r=>r.name==="sent")?.at??a.moments[0]?.at??0;return o("aside",{class:"panel","aria-label":"Request "+a.index},
 o("header",null,o("h2",null,"Request ",String(a.index),a.turn>0&&`, turn ${a.turn+1}`),o("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),a.id!==""&&o("p",{class:"id"},o("code",null,a.id)),a.failure!==""&&o("p",{class:"caveat"},"failed: "+a.failure+(a.error?": "+a.error:"")),a.ttft&&
-pr("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),ur(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
-4).map(i=>o("div",{class:"gap"},o("p",null,o("b",null,g(i.ns)),` until event ${i.event}`),We(i.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"Reque\
-sts in the same steps"),o("p",{class:"chips"},...a.with.map(i=>o("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>e.request(i.index)}},
-String(i.index),o("small",null,"×"+i.steps))))),o("section",null,o("h3",null,"Moments"),o("dl",null,...a.moments.flatMap(i=>[o("dt",null,i.name),o("dd",null,i.
-name==="sent"?g(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+g(Math.abs(i.at-n)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(
-([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function pr(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,g(t.ns)),t.place&&o("span",{class:"soft"}," o\
-n "+t.place)),We(t.parts))}function ur(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
-"Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${Lt(r)}\
-: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var dr=2e5,cr=120,Ge=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new gt(r.running.length,dr/r.bin_ns);let l=w=>o(
-"canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,M,y,...E)=>o("figure",null,o("figcaption",null,typeof w=="string"?o("span",null,w):w,o("span",{class:"ke\
-ys"},...M.map(([T,O])=>Xs(T,O)),...E)),y),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],u=o("input",{type:"ch\
-eckbox"});u.checked=!0,u.addEventListener("change",()=>{this.latency.log=u.checked,this.latency.draw()});let d=l(`Latency of requests by ${r.at_once?"end":"send"}\
- time`);this.latency=new Be(d,220,r,this.view),this.latency.whenClicked((w,M)=>{let y=this.latency.near(w,M);this.choose(y<0?null:r.index[y])});let m=new Fe(l("\
-Requests in progress over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let c=r.embedding?null:new Ie(l("Outpu\
-t tokens per second over time"),100,r,this.view,!1);c&&(this.tokens=c,this.rate.textContent=c.title(),this.binned.push(c),this.plots.push(c)),this.bars=new Ue(l(
-"Requests as bars over time"),r,this.view,n),this.bars.whenChosen=w=>this.choose(w),this.plots.push(this.bars);let f=r.touched.some(w=>w>0)?[["k4","affected by \
-it: excluded from figures"]]:[],b=r.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],v=r.spreads.map(w=>{let M=new De(l(w.title+" by percentile"),190,w);return M.
-other=s?.plots.spreads.find(y=>y.name===w.name)??null,this.plots.push(M),h(w.title,M.other?[["k0","this run"],["k4","before"]]:[],M.canvas,o("span",{class:"soft"},
+$i("TTFT",a.ttft),a.why!==""&&o("p",{class:"soft"},a.why),Ni(a,t,e),a.gaps.length>0&&o("section",null,o("h3",null,"Longest waits for a token"),...a.gaps.slice(0,
+4).map(r=>o("div",{class:"gap"},o("p",null,o("b",null,b(r.ns)),` until event ${r.event}`),Qe(r.parts,!0)))),a.with.length>0&&o("section",null,o("h3",null,"Reque\
+sts in the same steps"),o("p",{class:"chips"},...a.with.map(r=>o("button",{class:"chip",title:r.id+`: ${r.steps} steps together`,on:{click:()=>e.request(r.index)}},
+String(r.index),o("small",null,"×"+r.steps))))),o("section",null,o("h3",null,"Moments"),o("dl",null,...a.moments.flatMap(r=>[o("dt",null,r.name),o("dd",null,r.
+name==="sent"?b(r.at)+" into the load":r.at===n?"0":(r.at<n?"−":"+")+b(Math.abs(r.at-n)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(
+([r,i])=>[o("dt",null,r),o("dd",null,i)]))))}function $i(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,b(t.ns)),t.place&&o("span",{class:"soft"}," o\
+n "+t.place)),Qe(t.parts))}function Ni(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
+"Steps"),...n.map(s=>{let r=a.steps.filter(h=>h.lane===s).map(h=>h.step),i=t.lanes[s],l=e.timeline(s,i.from[r[0]],i.to[r[r.length-1]]);return o("p",null,`${Ct(i)}\
+: ${r.length} of steps ${r[0]}–${r[r.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var Oi=2e5,Hi=120,Ze=class{constructor(t,e,n,s,r){this.store=t;this.run=e;this.requests=n;let i=e.plots;this.view=new vt(i.running.length,Oi/i.bin_ns);let l=w=>o(
+"canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,v,k,..._)=>o("figure",null,o("figcaption",null,typeof w=="string"?o("span",null,w):w,o("span",{class:"ke\
+ys"},...v.map(([S,L])=>gr(S,L)),..._)),k),p=[...i.steady.length?[["info","steady"]]:[],...i.profiled.length?[["k3","captured window"]]:[]],u=o("input",{type:"ch\
+eckbox"});u.checked=!0,u.addEventListener("change",()=>{this.latency.log=u.checked,this.latency.draw()});let d=l(`Latency of requests by ${i.at_once?"end":"send"}\
+ time`);this.latency=new Ge(d,220,i,this.view),this.latency.whenClicked((w,v)=>{let k=this.latency.near(w,v);this.choose(k<0?null:i.index[k])});let f=new Ke(l("\
+Requests in progress over time"),100,i,this.view,!1);f.queue=e.server,this.binned.push(f),this.plots.push(this.latency,f);let c=i.embedding?null:new Ve(l("Outpu\
+t tokens per second over time"),100,i,this.view,!1);c&&(this.tokens=c,this.rate.textContent=c.title(),this.binned.push(c),this.plots.push(c)),this.bars=new Je(l(
+"Requests as bars over time"),i,this.view,n),this.bars.whenChosen=w=>this.choose(w),this.plots.push(this.bars);let m=i.touched.some(w=>w>0)?[["k4","affected by \
+it: excluded from figures"]]:[],g=i.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],x=i.spreads.map(w=>{let v=new Xe(l(w.title+" by percentile"),190,w);return v.
+other=s?.plots.spreads.find(k=>k.name===w.name)??null,this.plots.push(v),h(w.title,v.other?[["k0","this run"],["k4","before"]]:[],v.canvas,o("span",{class:"soft"},
 w.note))});this.el=o("div",{class:"run"},o("header",null,o("div",{class:"what"},o("h2",null,e.title),o("p",{class:"verdict"},e.verdict),...e.next.map(w=>o("p",{
 class:"next"},w)),o("p",{class:"facts"},[e.id,...e.tags,...e.head].join(" · "))),o("div",{class:"choices"},this.repetitions(),o("label",null,"against ",this.against))),
-o("div",{class:"cards"},...e.cards.map((w,M)=>o("div",{class:"card"},o("span",null,w.name),o("b",null,w.value),o("span",null,w.more),s?.cards[M]?.name===w.name&&
-o("span",{class:"before"},"before: "+s.cards[M].value)))),i&&mr(i),o("div",{class:"axis"},o("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and \
-E2E of each request",[...b,...f,["high","failed"],...p],d,o("label",null,u," logarithmic")),c&&h(this.rate,dt(r)?[["compute","busiest second"],["k1","mean"]]:[],
-c.canvas),h("Requests",[["host","in progress"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as reported by the server"]]:[]],m.canvas),
+o("div",{class:"cards"},...e.cards.map((w,v)=>o("div",{class:"card"},o("span",null,w.name),o("b",null,w.value),o("span",null,w.more),s?.cards[v]?.name===w.name&&
+o("span",{class:"before"},"before: "+s.cards[v].value)))),r&&zi(r),o("div",{class:"axis"},o("div",{class:"plots"},h(i.embedding?"E2E of each request":"TTFT and \
+E2E of each request",[...g,...m,["high","failed"],...p],d,o("label",null,u," logarithmic")),c&&h(this.rate,ft(i)?[["compute","busiest second"],["k1","mean"]]:[],
+c.canvas),h("Requests",[["host","in progress"],...i.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as reported by the server"]]:[]],f.canvas),
 this.strip,h("Requests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),o("p",{class:"hin\
 t"},"Drag to zoom all plots, double-click to show the whole run. Click a dot or a bar to see the waits of its request.")),this.side),this.slow,o("section",null,
-o("h3",null,"Distributions"),o("div",{class:"spreads"},...v)),o("section",{class:"said"},o("h3",null,"Other facts"),o("dl",null,...e.facts.flatMap(w=>[o("dt",null,
-w.label),o("dd",{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>o("section",null,o("h3",null,w.title),Hn(w)))),this.view.whenMoved=()=>this.
-moved(),e.recorded&&x(this.strip,o("p",{class:"soft"},"Reading the recorded steps…"))}store;run;requests;el;against=o("select",{"aria-label":"Compare with"});view;plots=[];latency;tokens=null;rate=o(
+o("h3",null,"Distributions"),o("div",{class:"spreads"},...x)),o("section",{class:"said"},o("h3",null,"Other facts"),o("dl",null,...e.facts.flatMap(w=>[o("dt",null,
+w.label),o("dd",{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>o("section",null,o("h3",null,w.title),Wn(w)))),this.view.whenMoved=()=>this.
+moved(),e.recorded&&y(this.strip,o("p",{class:"soft"},"Reading the recorded steps…"))}store;run;requests;el;against=o("select",{"aria-label":"Compare with"});view;plots=[];latency;tokens=null;rate=o(
 "span");binned=[];bars;lanes=null;steps=null;strip=o("div",{class:"strip"});slow=o("section",{class:"slow"});side=o("div",{class:"side"});note=o("span",{class:"\
 soft"});chosen="";timer=0;start(){this.follow(this.store.params),this.restyle()}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.timer);for(let t of this.
 plots)t.drop()}repetitions(){let{run:t}=this;if(t.reps<2)return null;let e=o("select",{"aria-label":"Repetition"},...Array.from({length:t.reps},(n,s)=>o("option",
 {value:s},`run ${s+1} of ${t.reps}`)));return e.value=String(t.rep),e.addEventListener("change",()=>this.store.set({rep:e.value,req:null,pass:null,lane:null},"p\
-ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e,s=A(t,"b0",0)/e,i=A(t,"b1",n)/e;(Math.abs(s-this.view.lo)>1e-6||Math.abs(i-this.
-view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(A(t,"req",-1)):t.
-pass!==void 0&&this.steps?this.showStep({lane:A(t,"lane",0),step:A(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
+ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e,s=q(t,"b0",0)/e,r=q(t,"b1",n)/e;(Math.abs(s-this.view.lo)>1e-6||Math.abs(r-this.
+view.hi)>1e-6)&&this.view.zoom(s,r);let i=JSON.stringify([t.req,t.lane,t.pass]);i!==this.chosen&&(this.chosen=i,t.req!==void 0?this.showRequest(q(t,"req",-1)):t.
+pass!==void 0&&this.steps?this.showStep({lane:q(t,"lane",0),step:q(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
-cr)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
-i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,l]=await Promise.all([i?k("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
-plots.at.length?k("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=r,h.draw();this.tokens&&(this.rate.textContent=
+Hi)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
+r=n-e<this.view.cols/2&&t.bin_ns>1e6,[i,l]=await Promise.all([r?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
+plots.at.length?M("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=i,h.draw();this.tokens&&(this.rate.textContent=
 this.tokens.title()),l&&this.take(l)}}take(t){this.requests=t,this.bars.show(t);let e=t.of-t.index.length;this.note.textContent=e>0?`${t.index.length} of ${t.of}\
  shown`:""}zoom(t){let e=this.view.col>=0?this.view.col+.5:(this.view.lo+this.view.hi)/2,n=(this.view.hi-this.view.lo)/2*t;this.view.zoom(e-n,e+n)}pan(t){let e=(this.
-view.hi-this.view.lo)*t;this.view.zoom(this.view.lo+e,this.view.hi+e)}whole(){this.view.zoom(0,this.view.cols)}captured(){let t=this.steps?.lanes.flatMap(r=>r.windows)??
-[],e=t.length?t:this.run.plots.profiled;if(e.length===0)return;let n=Math.min(...e.map(r=>r.from)),s=Math.max(...e.map(r=>r.to)),i=(s-n)*.03;this.view.zoom((n-i)/
-this.run.plots.bin_ns,(s+i)/this.run.plots.bin_ns)}choose(t){this.store.set({req:t,lane:null,pass:null},"push")}release(){this.store.params.req!==void 0||this.store.
-params.pass!==void 0?this.choose(null):this.whole()}next(t){let e=this.requests.index,n=e.indexOf(A(this.store.params,"req",-1)),s=e[n<0?t>0?0:e.length-1:Math.min(
+view.hi-this.view.lo)*t;this.view.zoom(this.view.lo+e,this.view.hi+e)}whole(){this.view.zoom(0,this.view.cols)}captured(){let t=this.steps?.lanes.flatMap(i=>i.windows)??
+[],e=t.length?t:this.run.plots.profiled;if(e.length===0)return;let n=Math.min(...e.map(i=>i.from)),s=Math.max(...e.map(i=>i.to)),r=(s-n)*.03;this.view.zoom((n-r)/
+this.run.plots.bin_ns,(s+r)/this.run.plots.bin_ns)}choose(t){this.store.set({req:t,lane:null,pass:null},"push")}release(){this.store.params.req!==void 0||this.store.
+params.pass!==void 0?this.choose(null):this.whole()}next(t){let e=this.requests.index,n=e.indexOf(q(this.store.params,"req",-1)),s=e[n<0?t>0?0:e.length-1:Math.min(
 Math.max(n+t,0),e.length-1)];s!==void 0&&this.store.set({req:s,lane:null,pass:null})}bare(){this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,[]),this.
-lanes?.light(null),this.panel(null)}panel(t){x(this.side,t),this.el.classList.toggle("open",t!==null)}async showRequest(t){let e=this.chosen,n=await k("load/req\
+lanes?.light(null),this.panel(null)}panel(t){y(this.side,t),this.el.classList.toggle("open",t!==null)}async showRequest(t){let e=this.chosen,n=await M("load/req\
 uest",{run:this.run.id,rep:this.run.rep,index:t});e===this.chosen&&(this.latency.chosen=this.run.plots.index.indexOf(t),this.latency.again(),this.bars.light(t,n.
-with.map(s=>s.index)),this.lanes?.light(n.steps.length?n.steps:null),this.panel(Ks(n,this.steps,{request:s=>this.choose(s),timeline:(s,i,r)=>this.timeline(s,i,r),
-close:()=>this.choose(null)})))}async showStep(t){let e=this.chosen,n=this.steps?.lanes[t.lane],s=await k("load/step",{run:this.run.id,lane:t.lane,step:t.step});
-if(e!==this.chosen||!this.steps||!n)return;this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,s.with.map(r=>r.index)),this.lanes?.light([t]);let i=this.
+with.map(s=>s.index)),this.lanes?.light(n.steps.length?n.steps:null),this.panel(fr(n,this.steps,{request:s=>this.choose(s),timeline:(s,r,i)=>this.timeline(s,r,i),
+close:()=>this.choose(null)})))}async showStep(t){let e=this.chosen,n=this.steps?.lanes[t.lane],s=await M("load/step",{run:this.run.id,lane:t.lane,step:t.step});
+if(e!==this.chosen||!this.steps||!n)return;this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,s.with.map(i=>i.index)),this.lanes?.light([t]);let r=this.
 timeline(t.lane,n.from[t.step],n.to[t.step]);this.panel(o("aside",{class:"panel","aria-label":"Step "+t.step},o("header",null,o("h2",null,`Step ${t.step}`),o("b\
 utton",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:()=>this.choose(null)}},"×")),o("p",null,o("code",null,this.steps.names[n.name[t.step]])),
-o("dl",null,o("dt",null,"where"),o("dd",null,Lt(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,g(n.from[t.
-step])),o("dt",null,"took"),o("dd",null,g(n.to[t.step]-n.from[t.step]))),i&&o("p",null,o("a",{href:i},"show in the timeline")),o("section",null,o("h3",null,s.with.
-length?"Requests in this step":"No request of this load was in this step"),o("p",{class:"chips"},...s.with.map(r=>o("button",{class:"chip",title:r.id,on:{click:()=>this.
-choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return L(R(this.store.params,
-{tab:"timeline",c:s.capture,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=o("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
-me"});x(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>Xs(["k0","k1","k2",
+o("dl",null,o("dt",null,"where"),o("dd",null,Ct(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,b(n.from[t.
+step])),o("dt",null,"took"),o("dd",null,b(n.to[t.step]-n.from[t.step]))),r&&o("p",null,o("a",{href:r},"show in the timeline")),o("section",null,o("h3",null,s.with.
+length?"Requests in this step":"No request of this load was in this step"),o("p",{class:"chips"},...s.with.map(i=>o("button",{class:"chip",title:i.id,on:{click:()=>this.
+choose(i.index)}},String(i.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let r=Math.max((n-e)*.05,1e4);return A(E(this.store.params,
+{tab:"timeline",c:s.capture,t0:e+s.shift-r,t1:n+s.shift+r}))}join(t){this.steps=t;let e=o("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
+me"});y(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>gr(["k0","k1","k2",
 "k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),o("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoom to\
- them"))),e)),this.lanes=new je(e,this.run.plots,this.view,t),this.lanes.whenChosen=n=>this.store.set({req:null,lane:n.lane,pass:n.step},"push"),this.plots.push(
-this.lanes),this.lanes.draw(),x(this.slow,o("h3",null,"Waits of the slow requests",o("span",{class:"soft"},t.steps_by==="time"?", by time":", by request id")),o(
+ them"))),e)),this.lanes=new Ye(e,this.run.plots,this.view,t),this.lanes.whenChosen=n=>this.store.set({req:null,lane:n.lane,pass:n.step},"push"),this.plots.push(
+this.lanes),this.lanes.draw(),y(this.slow,o("h3",null,"Waits of the slow requests",o("span",{class:"soft"},t.steps_by==="time"?", by time":", by request id")),o(
 "div",{class:"tails"},this.run.plots.embedding?null:this.tail("TTFT",t.ttft),this.tail("Time between tokens",t.itl)),...t.notes.map(n=>o("p",{class:"soft"},n))),
-this.chosen="",this.follow(this.store.params)}unjoined(t){x(this.strip,o("p",{class:"soft"},"The waits of requests in recorded steps are unknown: "+t))}tail(t,e){
-let n=[...new Set(e.cases)];return o("div",null,o("h4",null,t,o("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${g(e.p99_ns)}`:"")),n.length===0?o("p",{class:"soft"},
-"none in the recorded window"):We(e.parts,!0),e.below&&o("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one there"),o("\
-p",{class:"chips"},...n.slice(0,24).map(s=>o("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function Xs(a,t){
-let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function mr(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
+this.chosen="",this.follow(this.store.params)}unjoined(t){y(this.strip,o("p",{class:"soft"},"The waits of requests in recorded steps are unknown: "+t))}tail(t,e){
+let n=[...new Set(e.cases)];return o("div",null,o("h4",null,t,o("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${b(e.p99_ns)}`:"")),n.length===0?o("p",{class:"soft"},
+"none in the recorded window"):Qe(e.parts,!0),e.below&&o("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one there"),o("\
+p",{class:"chips"},...n.slice(0,24).map(s=>o("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function gr(a,t){
+let e=o("i");return e.style.background=`var(--${a})`,o("span",{class:"key"},e,t)}function zi(a){return o("section",{class:"compared"},o("h3",null,"B against A"),
 o("dl",null,o("dt",null,"A"),o("dd",null,a.sides[0]),o("dt",null,"B"),o("dd",null,a.sides[1])),o("p",{class:"verdict"},a.verdict),a.unlike.length>0&&o("ul",null,
-...a.unlike.map(t=>o("li",null,t))),...a.tables.map(t=>Hn(t)),...a.notes.map(t=>o("p",{class:"soft"},t)))}function Ys(a,t){return JSON.stringify([a.run??t.session.run,a.rep,a.vs])}var On=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
+...a.unlike.map(t=>o("li",null,t))),...a.tables.map(t=>Wn(t)),...a.notes.map(t=>o("p",{class:"soft"},t)))}function br(a,t){return JSON.stringify([a.run??t.session.run,a.rep,a.vs])}var Gn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","move to earlier times",n(s=>s.
 pan(-.25))),e.bind("d","Benchmark","move to later times",n(s=>s.pan(.25))),e.bind("0","Benchmark","show the whole run",n(s=>s.whole())),e.bind("c","Benchmark","\
 show the captured window",n(s=>s.captured())),e.bind("j","Benchmark","next request",n(s=>s.next(1))),e.bind("k","Benchmark","previous request",n(s=>s.next(-1))),
 e.bind("Escape","Benchmark","clear the selection",n(s=>s.release())),this.open()}context;el=o("div",{class:"bench"});page=null;shown="";gone=new AbortController;update(t){
-Ys(t,this.context)===this.shown?this.page?.follow(t):this.open()}restyle(){this.page?.restyle()}close(){this.gone.abort(),this.page?.close()}open(){let{store:t,
-session:e}=this.context,n=t.params,s=n.run??e.run;this.close(),this.page=null,this.shown=Ys(n,this.context),this.gone=new AbortController,s===""?this.choose():this.
-show(s,n.rep,n.vs)}async choose(){let{signal:t}=this.gone,e=await k("load/runs",{},t);if(t.aborted)return;if(e.length===0){x(this.el,o("div",{class:"none"},o("h\
+br(t,this.context)===this.shown?this.page?.follow(t):this.open()}restyle(){this.page?.restyle()}close(){this.gone.abort(),this.page?.close()}open(){let{store:t,
+session:e}=this.context,n=t.params,s=n.run??e.run;this.close(),this.page=null,this.shown=br(n,this.context),this.gone=new AbortController,s===""?this.choose():this.
+show(s,n.rep,n.vs)}async choose(){let{signal:t}=this.gone,e=await M("load/runs",{},t);if(t.aborted)return;if(e.length===0){y(this.el,o("div",{class:"none"},o("h\
 2",null,"No benchmark run yet"),o("p",null,"Each ",o("code",null,"stepscope bench serving --url http://HOST:30000")," keeps one; with ",o("code",null,"--profile"),
-" it also records steps.")));return}let n=["request throughput","output throughput","TTFT p50","TTFT p99","ITL p50","ITL p99"];x(this.el,o("h2",null,"Benchmark \
+" it also records steps.")));return}let n=["request throughput","output throughput","TTFT p50","TTFT p99","ITL p50","ITL p99"];y(this.el,o("h2",null,"Benchmark \
 runs"),o("div",{class:"scroll"},o("table",null,o("thead",null,o("tr",null,o("th",null,"run"),o("th",null,"model"),o("th",null,"tags"),...n.map(s=>o("th",{class:"\
 r"},s)),o("th",null,"steps"))),o("tbody",null,...e.map(s=>o("tr",null,o("td",null,o("a",{href:this.at({run:s.id})},s.id),s.status!=="complete"&&o("span",{class:"\
-soft"}," "+s.status)),o("td",null,s.model),o("td",null,s.tags.join(", ")),...n.map(i=>{let r=s.numbers.find(l=>l.name===i);return o("td",{class:"r"},r?`${r.value.
-toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return L(R(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
-let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,u,d,m]=await Promise.all([k("load",l,s),k("load/req\
-uests",l,s),h&&k("load",h,s),h&&k("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new Ge(i,p,u,d,m);x(this.el,c.el),c.start();let f=c.against;
-if(!r.exported){let b=await k("load/runs",{},s);if(s.aborted)return;x(f,o("option",{value:""},"no other run"),...b.filter(v=>v.id!==t).map(v=>o("option",{value:v.
-id},[v.id,...v.tags].join(" ")))),f.value=n??"",f.addEventListener("change",()=>i.set({vs:f.value||null},"push")),f.disabled=f.options.length<2}if(p.recorded)try{
-let b=await k("load/steps",{run:t},s);!s.aborted&&b.rep===p.rep?c.join(b):s.aborted||c.unjoined(`steps were recorded in repetition ${b.rep+1} of this load`)}catch(b){
-if(s.aborted)return;c.unjoined(b instanceof Error?b.message:String(b))}}},Js={id:"bench",title:"Benchmark",needs:"runs",open:a=>new On(a)};function zn(a){return a.p99_to_ns===null?"over "+g(a.p99_from_ns):a.p99_from_ns>0?`${g(a.p99_from_ns)} to ${g(a.p99_to_ns)}`:"under "+g(a.p99_to_ns)}var Ve=["ru\
-nning","queued","tokens","usage"],fr=6e4,Qs=10*6e4,Vt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
-if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-Qs);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].
-flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??
-null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,fr),Qs)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.
-samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:lt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.
-at.push(s.at_ms),n.values.push(i.includes(null)?null:lt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>gr(n.ranks.map(
-s=>lt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function gr(a){let t=a.filter(
-n=>n!==null),e=lt(t);return t.length<2||!e?null:Math.max(...t)*t.length/e}function lt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function Zs(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
-n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function ti(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
-n+l,s+h);r.length===1&&a.lineTo(n+r[0][0]+1,s+r[0][1]),a.stroke(),a.lineTo(n+r[r.length-1][0],i),a.lineTo(n+r[0][0],i),a.globalAlpha=.15,a.fill(),a.globalAlpha=
-1}}var Ke=26,Xe=class{constructor(t){this.color=t}color;canvas=o("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
-"2d"),r=this.canvas.clientWidth;if(!i||r===0)return;this.canvas.width=Math.round(r*s),this.canvas.height=Math.round(Ke*s),i.setTransform(s,0,0,s,0,0);let l=st();
-i.fillStyle=l("line"),i.fillRect(0,Ke-1,r,1),i.lineWidth=1.25,ti(i,Zs(t,e,n,r,Ke-3),l(this.color),0,1.5,Ke)}},Ye=class extends V{constructor(e,n){super(e,120,{left:52,
-bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:i}=e,{now:r,span:l}=this.
-sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((u,d)=>p.line.at[d]>=r-l?u??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
-"top";for(let[p,u]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=u,n.fillText(p===1?"now":"−"+g(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
-w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ti(n,Zs(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ei=60;function ni(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}var At=class extends Ye{marks=[];found(t){
-this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=ni(i.after_ms,i.onset_ms,this.sight),l=ni(i.
-at_ms,i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high"),r&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*r[0],n.y,Math.max(n.w*(r[1]-r[0]),2),n.h),e.globalAlpha=1),
-l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},si={
-alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},ii=a=>a.kind!=="begin",Je=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,o("h2",null,
-"Findings"),this.list),this.write()}marks;open;told=o("section",{class:"watched","aria-live":"polite"});plot=new At(o("canvas",{role:"img","aria-label":"Request\
-s of the busiest rank relative to the mean, over the last minutes"}),t=>t.toFixed(1));figure=o("figure",null,o("figcaption",null,"Busiest rank over the mean"),this.
-plot.canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!ii(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
-children.length>ei;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
-n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(ii).slice(-ei).reverse();t.
-length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t.length?t.map(e=>this.item(e)):[o("li",{class:"soft"},"Nothing yet.")])}item(t){
-let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return o("li",{class:si[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).
-toISOString()},e(t.at_ms)),o("b",null,si[t.kind]??t.kind),o("span",null,[t.server,t.rank].filter(n=>n).join(" ")),o("span",{class:"text"},t.text,t.capture!==""&&
-" ",t.capture!==""&&o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var ri={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Kt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function Pt(a,t){return t==
-null?"–":a==="usage"?S(t):_(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function br({name:a,role:t}){return t===""||a.toLowerCase().includes(
-t)?a:`${t} ${a}`}var Bn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Ve.map(s=>({measure:s,value:o("b"),spark:new Xe(Kt[s])})),this.el=o("tr",null,
-o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:ri[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
-let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=Pt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
-this.dp,i.measure),e[i.measure],n)}},In=class{constructor(t){this.context=t;this.steps.value=String(A(t.store.params,"steps",10)),this.steps.addEventListener("c\
-hange",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),
-x(this.el,o("p",{class:"soft"},"Asking the servers…")),this.events=new EventSource("api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(
-e)),this.on("capture",e=>this.capture(e)),this.on("mark",e=>this.mark(e)),this.events.addEventListener("error",()=>this.lost("stepscope does not answer: has it \
-stopped?"))}context;el=o("div",{class:"live"});events;history=new Vt(0);servers=[];rows=new Map;cards=o("div",{class:"cards"});body=o("tbody");trouble=o("p",{class:"\
-lost",role:"status",hidden:!0});shot=o("section",{class:"shot"});steps=o("input",{type:"number",min:"1",max:"10000","aria-label":"Forward steps"});button=o("but\
-ton",{class:"button",on:{click:()=>{this.record()}}},"Record");told=o("div",{class:"told","aria-live":"polite"});requests=new At(o("canvas",{role:"img","aria-la\
-bel":"Requests running and queued over the last minutes"}),t=>Pt("running",t));output=new At(o("canvas",{role:"img","aria-label":"Output tokens per second over \
-the last minutes"}),t=>Pt("tokens",t));watched=null;awaited=0;pending=0;on(t,e){this.events.addEventListener(t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=
-String(A(this.context.store.params,"steps",10))}restyle(){this.draw()}close(){this.events.close(),cancelAnimationFrame(this.pending),this.requests.drop(),this.output.
-drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.servers,this.history=new Vt(t.servers.length);
-for(let n of t.samples)this.history.add(n);this.rows.clear(),this.lost(""),x(this.shot,o("label",null,"Record ",this.steps," forward steps of all ranks "),this.
-button,this.told),this.button.disabled=!t.records,t.records||x(this.told,o("p",{class:"soft"},t.servers.every(n=>n.url==="")?"Recording needs a server, not only\
- a log: give its --url.":"There is no directory for recordings: give --run-dir."));let e=(n,s)=>{let i=o("i");return i.style.background=`var(--${Kt[n]})`,o("spa\
-n",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new Je(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.watched.
-told:this.shot,o("div",{class:"together"},o("figure",null,o("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),o("\
-figure",null,o("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.figure),o("div",{class:"scroll"},o("table",{class:"ranks"},o(
-"thead",null,o("tr",null,o("th",{scope:"col"},"rank"),...Ve.map(n=>o("th",{scope:"col"},ri[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${g(
-t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks share one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
-add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
-let t=this.servers.map((c,f)=>this.history.last(f)),e=Math.max(...t.map(c=>c?.at_ms??0)),n=Object.fromEntries(Ve.map(c=>[c,c==="usage"?1:this.history.top(c)])),
-s=[];this.servers.forEach((c,f)=>{for(let b of this.history.ranks(f)){let v=`${f} ${b}`,w=this.history.ranks(f).length>1,M=[this.servers.length>1?br(c):"",w?"DP"+
-String(b).padStart(2,"0"):""].filter(E=>E!=="").join(" ")||c.name,y=this.rows.get(v);(!y||y.el.cells[0].textContent!==M)&&this.rows.set(v,y=new Bn(f,b,M)),s.push(
-y)}}),(s.length!==this.body.rows.length||s.some((c,f)=>this.body.rows[f]!==c.el))&&x(this.body,...s.map(c=>c.el));let i={now:e,span:this.history.span(e)};for(let c of s)
-c.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Kt.running},{line:this.history.total("queued"),color:Kt.queued}],i),this.
-output.show([{line:this.history.total("tokens"),color:Kt.tokens}],i),this.watched&&(this.watched.show(this.servers.map((c,f)=>this.history.imbalance(f)),i),this.
-requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(c=>c?.ranks??[]),l=c=>t.map(f=>f?.[c]).filter(f=>f!=null).sort((f,b)=>b.
-mean_ns-f.mean_ns)[0],h=r.map(c=>c.usage).filter(c=>c!==null),p=l("ttft"),u=l("itl"),d=(c,f,b)=>o("div",{class:"card"},o("span",null,c),o("b",null,f),o("span",null,
-b));x(this.cards,d("Running",Pt("running",lt(r.map(c=>c.running))),"requests"),d("Queued",Pt("queued",lt(r.map(c=>c.queued))),"requests"),d("Output",Pt("tokens",
-lt(t.map(c=>c?.tokens??null))),"tokens/s"),d("KV cache",h.length?S(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),d("TTFT",p?g(p.mean_ns):
-"–",p?"mean now; p99 "+zn(p):"no first token at the moment"),d("Between tokens",u?g(u.mean_ns):"–",u?"mean now; p99 "+zn(u):"no token at the moment"));let m=t.
-map((c,f)=>c?.error?`${this.servers[f].name}: ${c.error}`:c?.restarted?`${this.servers[f].name} was restarted`:"").filter(c=>c!=="");this.lost(m.join("; ")),this.
-el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await mt("live/stop",{});return}let t=Math.min(Math.max(Math.
-round(Number(this.steps.value))||10,1),1e4);this.awaited=(await mt("live/capture",{steps:t})).n}catch(t){x(this.told,o("p",{class:"bad"},t instanceof Error?t.message:
+soft"}," "+s.status)),o("td",null,s.model),o("td",null,s.tags.join(", ")),...n.map(r=>{let i=s.numbers.find(l=>l.name===r);return o("td",{class:"r"},i?`${i.value.
+toPrecision(3)} ${i.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return A(E(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
+let{signal:s}=this.gone,{store:r,session:i}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,u,d,f]=await Promise.all([M("load",l,s),M("load/req\
+uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new Ze(r,p,u,d,f);y(this.el,c.el),c.start();let m=c.against;
+if(!i.exported){let g=await M("load/runs",{},s);if(s.aborted)return;y(m,o("option",{value:""},"no other run"),...g.filter(x=>x.id!==t).map(x=>o("option",{value:x.
+id},[x.id,...x.tags].join(" ")))),m.value=n??"",m.addEventListener("change",()=>r.set({vs:m.value||null},"push")),m.disabled=m.options.length<2}if(p.recorded)try{
+let g=await M("load/steps",{run:t},s);!s.aborted&&g.rep===p.rep?c.join(g):s.aborted||c.unjoined(`steps were recorded in repetition ${g.rep+1} of this load`)}catch(g){
+if(s.aborted)return;c.unjoined(g instanceof Error?g.message:String(g))}}},vr={id:"bench",title:"Benchmark",needs:"runs",open:a=>new Gn(a)};function Vn(a){return a.p99_to_ns===null?"over "+b(a.p99_from_ns):a.p99_from_ns>0?`${b(a.p99_from_ns)} to ${b(a.p99_to_ns)}`:"under "+b(a.p99_to_ns)}var qt=["ru\
+nning","queued","tokens","usage"],Ii=6e4,wr=10*6e4,Xt=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
+if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-wr);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}replies(t){return this.samples[t].slice(
+-60).flatMap(e=>e.reply_ns??[])}ranks(t){return[...new Set(this.samples[t].flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];
+return{at:s.map(r=>r.at_ms),values:s.map(r=>r.ranks.find(i=>i.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(
+Math.max(t-e,Ii),wr)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((r,i)=>r.at_ms-i.at_ms)){if(s.error&&!e.has(s.server))continue;
+e.set(s.server,s.error?null:dt(s.ranks.map(i=>i[t])));let r=[...e.values()];n.at.push(s.at_ms),n.values.push(r.includes(null)?null:dt(r))}return n}imbalance(t){
+let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>Fi(n.ranks.map(s=>dt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())
+for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function xr(a){if(a.length<20)return"";let t=[...a].sort((i,l)=>i-l),e=i=>t[Math.floor(i*(t.length-1))],n=e(
+.2),s=t.filter(i=>i>Math.max(4*n,1e7)),r=e(.95);return s.length<t.length/5||r<2e7?"":`answers in stalls: ${s.length} of the last ${t.length} replies took up to ${b(
+r)}, the others about ${b(n)}. Its process is stopped at times, held by a CPU quota, or busy`}function Fi(a){let t=a.filter(n=>n!==null),e=dt(t);return t.length<
+2||!e?null:Math.max(...t)*t.length/e}function dt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function yr(a,t,{now:e,span:n},s,r){let i=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&i.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
+n),r*(1-Math.min(h/(t||1),1))])}),l.length&&i.push(l),i}function kr(a,t,e,n,s,r){a.strokeStyle=a.fillStyle=e;for(let i of t){a.beginPath();for(let[l,h]of i)a.lineTo(
+n+l,s+h);i.length===1&&a.lineTo(n+i[0][0]+1,s+i[0][1]),a.stroke(),a.lineTo(n+i[i.length-1][0],r),a.lineTo(n+i[0][0],r),a.globalAlpha=.15,a.fill(),a.globalAlpha=
+1}}var tn=26,en=class{constructor(t){this.color=t}color;canvas=o("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,r=this.canvas.getContext(
+"2d"),i=this.canvas.clientWidth;if(!r||i===0)return;this.canvas.width=Math.round(i*s),this.canvas.height=Math.round(tn*s),r.setTransform(s,0,0,s,0,0);let l=it();
+r.fillStyle=l("line"),r.fillRect(0,tn-1,i,1),r.lineWidth=1.25,kr(r,yr(t,e,n,i,tn-3),l(this.color),0,1.5,tn)}},nn=class extends X{constructor(e,n){super(e,120,{left:52,
+bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:r}=e,{now:i,span:l}=this.
+sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((u,d)=>p.line.at[d]>=i-l?u??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=r("soft"),n.textBaseline=
+"top";for(let[p,u]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=u,n.fillText(p===1?"now":"−"+b(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
+w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)kr(n,yr(p.line,h,this.sight,s.w,s.h),r(p.color),s.x,s.y,s.y+s.h)}};var Mr=60;function Kn(a,t,{now:e,span:n}){let s=r=>1-(e-r)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}function Tr(a,t){return a.slice(a.indexOf(
+t)+1).find(n=>["over","alarm"].includes(n.kind)&&n.rule===t.rule&&n.server===t.server||n.kind==="end")?.at_ms??1/0}var $t=class extends nn{marks=[];found(t){this.
+marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let r of this.marks){if(!r.onset_ms)continue;let i=Kn(r.after_ms,r.onset_ms,this.sight),l=Kn(r.at_ms,
+r.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high");let h=Kn(r.onset_ms,Math.min(Tr(this.marks,r),this.sight.now),this.sight);h&&(e.globalAlpha=.1,e.fillRect(
+n.x+n.w*h[0],n.y,n.w*(h[1]-h[0]),n.h),e.globalAlpha=1),i&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*i[0],n.y,Math.max(n.w*(i[1]-i[0]),2),n.h),e.globalAlpha=1),l&&(e.
+lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},Sr={alarm:"\
+begins",verdict:"verdict",failed:"failed",lost:"lost"},_r=a=>a.kind!=="begin",sn=class{constructor(t,e){this.marks=t;this.open=e;y(this.told,o("h2",null,"Findin\
+gs"),this.list),this.write()}marks;open;told=o("section",{class:"watched","aria-live":"polite"});plot=new $t(o("canvas",{role:"img","aria-label":"Requests of th\
+e busiest rank relative to the mean, over the last minutes"}),t=>t.toFixed(1));figure=o("figure",null,o("figcaption",null,"Busiest rank over the mean"),this.plot.
+canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!_r(t))for(this.list.dataset.none||t.kind==="over"||t.kind==="end"?this.write():this.list.prepend(
+this.item(t));this.list.children.length>Mr;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(r=>r!==null));this.figure.hidden=n.length===
+0,this.plot.show(n.map((s,r)=>({line:s,color:"k"+String(r%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(_r).slice(
+-Mr).reverse();t.length?delete this.list.dataset.none:this.list.dataset.none="1",y(this.list,...t.length?t.map(e=>this.item(e)):[o("li",{class:"soft"},"Nothing \
+yet.")])}item(t){let e=r=>new Date(r).toLocaleTimeString([],{hour12:!1}),n=t.kind==="alarm"?Tr(this.marks,t):1/0,s=n<1/0&&`over at ${e(n)}`;return o("li",{class:s!==
+!1?"past":Sr[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).toISOString()},e(t.at_ms)),o("b",null,Sr[t.kind]??t.kind),o("s\
+pan",null,[t.server,t.rank===t.server?"":t.rank].filter(r=>r).join(" ")),o("span",{class:"text"},s&&o("b",null,s+": "),t.text,t.capture!==""&&" ",t.capture!==""&&
+o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var Xn={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Yt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function gt(a,t){return t==
+null?"–":a==="usage"?R(t):T(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function Er(a,t){return t>0?`0 to ${gt(a,t)}`:""}function Rr({name:a,
+role:t}){return t===""||a.toLowerCase().includes(t)?a:`${t} ${a}`}var Yn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=qt.map(s=>({measure:s,value:o(
+"b"),spark:new en(Yt[s])})),this.el=o("tr",null,o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:Xn[s.measure]}},o("div",{class:"cell"},s.spark.
+canvas,s.value))))}server;dp;el;cells;draw(t,e,n){let s=t.last(this.server)?.ranks.find(r=>r.dp===this.dp);for(let r of this.cells)r.value.closest("td").dataset.
+title=Xn[r.measure]+" "+Er(r.measure,e[r.measure]),r.value.textContent=gt(r.measure,s?.[r.measure]),r.spark.draw(t.line(this.server,this.dp,r.measure),e[r.measure],
+n)}},Jn=class{constructor(t){this.context=t;this.steps.value=String(q(t.store.params,"steps",10)),this.steps.addEventListener("change",()=>t.store.set({steps:Math.
+min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),y(this.el,o("p",{class:"soft"},"\
+Asking the servers…")),this.events=new EventSource("api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(e)),this.on("capture",e=>this.
+capture(e)),this.on("mark",e=>this.mark(e)),this.events.addEventListener("error",()=>this.lost("stepscope does not answer: has it stopped?"))}context;el=o("div",
+{class:"live"});events;history=new Xt(0);servers=[];rows=new Map;cards=o("div",{class:"cards"});body=o("tbody");trouble=o("p",{class:"lost",role:"status",hidden:!0});shot=o(
+"section",{class:"shot"});steps=o("input",{type:"number",min:"1",max:"10000","aria-label":"Forward steps"});button=o("button",{class:"button",on:{click:()=>{this.
+record()}}},"Record");told=o("div",{class:"told","aria-live":"polite"});requests=new $t(o("canvas",{role:"img","aria-label":"Requests running and queued over th\
+e last minutes"}),t=>gt("running",t));output=new $t(o("canvas",{role:"img","aria-label":"Output tokens per second over the last minutes"}),t=>gt("tokens",t));watched=null;awaited=0;pending=0;scales=Object.
+fromEntries(qt.map(t=>[t,o("span",{class:"scale"})]));on(t,e){this.events.addEventListener(t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=String(q(this.context.
+store.params,"steps",10))}restyle(){this.draw()}close(){this.events.close(),cancelAnimationFrame(this.pending),this.requests.drop(),this.output.drop(),this.watched?.
+drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.servers,this.history=new Xt(t.servers.length);for(let n of t.samples)
+this.history.add(n);this.rows.clear(),this.lost(""),y(this.shot,o("label",null,"Record ",this.steps," forward steps of all ranks "),this.button,this.told),this.
+button.disabled=!t.records,t.records||y(this.told,o("p",{class:"soft"},t.servers.every(n=>n.url==="")?"Recording needs a server, not only a log: give its --url.":
+"There is no directory for recordings: give --run-dir."));let e=(n,s)=>{let r=o("i");return r.style.background=`var(--${Yt[n]})`,o("span",{class:"key"},r,s)};this.
+watched?.drop(),this.watched=t.watched?new sn(t.marks,n=>this.open(n)):null,y(this.el,this.trouble,this.cards,this.watched?this.watched.told:this.shot,o("div",{
+class:"together"},o("figure",null,o("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),o("figure",null,o("figcapti\
+on",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.figure),o("div",{class:"scroll"},o("table",{class:"ranks"},o("thead",null,o("tr",null,
+o("th",{scope:"col"},"rank"),...qt.map(n=>o("th",{scope:"col"},Xn[n]," ",this.scales[n])))),this.body)),o("p",{class:"soft"},`Servers are polled every ${b(t.every_ms*
+1e6)}${t.watched?"":" while a page shows them"}. All ranks share one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.add(t),this.
+draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){let t=this.
+servers.map((m,g)=>this.history.last(g)),e=Math.max(...t.map(m=>m?.at_ms??0)),n=Object.fromEntries(qt.map(m=>[m,m==="usage"?1:this.history.top(m)])),s=[];this.servers.
+forEach((m,g)=>{for(let x of this.history.ranks(g)){let w=`${g} ${x}`,v=this.history.ranks(g).length>1,k=[this.servers.length>1?Rr(m):"",v?"DP"+String(x).padStart(
+2,"0"):""].filter(S=>S!=="").join(" ")||m.name,_=this.rows.get(w);(!_||_.el.cells[0].textContent!==k)&&this.rows.set(w,_=new Yn(g,x,k)),s.push(_)}}),(s.length!==
+this.body.rows.length||s.some((m,g)=>this.body.rows[g]!==m.el))&&y(this.body,...s.map(m=>m.el));for(let m of qt)this.scales[m].textContent=Er(m,n[m]);let r={now:e,
+span:this.history.span(e)};for(let m of s)m.draw(this.history,n,r);this.requests.show([{line:this.history.total("running"),color:Yt.running},{line:this.history.
+total("queued"),color:Yt.queued}],r),this.output.show([{line:this.history.total("tokens"),color:Yt.tokens}],r),this.watched&&(this.watched.show(this.servers.map(
+(m,g)=>this.history.imbalance(g)),r),this.requests.found(this.watched.marks),this.output.found(this.watched.marks));let i=t.flatMap(m=>m?.ranks??[]),l=m=>t.map(
+g=>g?.[m]).filter(g=>g!=null).sort((g,x)=>x.mean_ns-g.mean_ns)[0],h=i.map(m=>m.usage).filter(m=>m!==null),p=l("ttft"),u=l("itl"),d=(m,g,x)=>o("div",{class:"card"},
+o("span",null,m),o("b",null,g),o("span",null,x));y(this.cards,d("Running",gt("running",dt(i.map(m=>m.running))),"requests"),d("Queued",gt("queued",dt(i.map(m=>m.
+queued))),"requests"),d("Output",gt("tokens",dt(t.map(m=>m?.tokens??null))),"tokens/s"),d("KV cache",h.length?R(Math.max(...h)):"–",i.length>1?"of the rank th\
+at uses most":"in use"),d("TTFT",p?b(p.mean_ns):"–",p?"mean now; p99 "+Vn(p):"no first token at the moment"),d("Between tokens",u?b(u.mean_ns):"–",u?"mean n\
+ow; p99 "+Vn(u):"no token at the moment"));let f=t.map((m,g)=>m?.error?`${this.servers[g].name}: ${m.error}`:m?.restarted?`${this.servers[g].name} was restarted`:
+"").filter(m=>m!==""),c=this.servers.flatMap((m,g)=>xr(this.history.replies(g)).replace(/^./,x=>`${Rr(m)} ${x}`)||[]);this.lost([...f,...c].join("; ")),this.el.
+dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await wt("live/stop",{});return}let t=Math.min(Math.max(Math.round(
+Number(this.steps.value))||10,1),1e4);this.awaited=(await wt("live/capture",{steps:t})).n}catch(t){y(this.told,o("p",{class:"bad"},t instanceof Error?t.message:
 String(t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=e?"Stop":"Record",e?this.button.dataset.stops="1":delete this.
 button.dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&o("p",null,"Kept as run ",o("button",{class:"link",on:{click:()=>this.open(t.run)}},t.run),".");
-x(this.told,e&&o("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stopped")&&o("p",{class:"bad"},t.error),s,t.now.length>0&&o("pre",null,
+y(this.told,e&&o("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stopped")&&o("p",{class:"bad"},t.error),s,t.now.length>0&&o("pre",null,
 t.now.join(`
 `)),t.lines.length>0&&o("details",{open:t.state==="failed"},o("summary",null,"Messages"),o("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(R(e.params,{tab:"summary",c:t,run:null}))}};function vr(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
+e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function Bi(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var ai={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new In(a):vr()};function oi(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function li(a){return a===null?"":typeof a==
-"number"&&!Number.isInteger(a)?String(Number(a.toPrecision(6))):String(a)}function hi(a,t){let e=n=>{let s=n===null?"":String(n);return/[",\r\n]/.test(s)?'"'+s.
+recorded."))}}var Qn={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new Jn(a):Bi()};function Lr(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function Ar(a){return a===null?"":typeof a==
+"number"&&!Number.isInteger(a)?String(Number(a.toPrecision(6))):String(a)}function Pr(a,t){let e=n=>{let s=n===null?"":String(n);return/[",\r\n]/.test(s)?'"'+s.
 replaceAll('"','""')+'"':s};return[a,...t].map(n=>n.map(e).join(",")+`\r
-`).join("")}var wr=[["longest kernels",`SELECT rank, step, name, start_ns, dur_ns FROM spans
+`).join("")}var Di=[["longest kernels",`SELECT rank, step, name, start_ns, dur_ns FROM spans
 WHERE category = 'kernel' ORDER BY dur_ns DESC LIMIT 50`],["time by kernel class",`SELECT rank, class, count(*) AS kernels, sum(dur_ns) AS ns FROM spans
 WHERE class IS NOT NULL GROUP BY rank, class ORDER BY rank, ns DESC`],["one step on all ranks",`SELECT rank, step_kind, count(*) AS kernels, sum(dur_ns) AS busy\
 _ns, max(end_ns) - min(start_ns) AS length_ns
@@ -1121,74 +1189,76 @@ FROM spans WHERE step = 1 AND category = 'kernel' GROUP BY rank`],["shapes of ma
 OM spans
 WHERE input_dims IS NOT NULL GROUP BY name, input_dims ORDER BY calls DESC LIMIT 50`],["tables and columns",`SELECT m.name AS 'table', group_concat(c.name, ', '\
 ) AS columns
-FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type IN ('table', 'view') GROUP BY m.name ORDER BY m.name`]],xr=4e3,Fn=class{constructor(t){this.context=
+FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type IN ('table', 'view') GROUP BY m.name ORDER BY m.name`]],Ui=4e3,Zn=class{constructor(t){this.context=
 t;this.text.value=t.store.params.sql??"",this.text.addEventListener("keydown",e=>{e.key!=="Enter"||!(e.ctrlKey||e.metaKey)||(e.preventDefault(),this.run())}),this.
 text.value!==""&&this.run()}context;worker=null;ranks=null;running=null;text=o("textarea",{spellcheck:"false",rows:"5","aria-label":"SQL",placeholder:"SELECT … \
 FROM spans"});start=o("button",{class:"button",title:"Run the query (key: Ctrl + Enter)",on:{click:()=>this.run()}},"Run");stop=o("button",{class:"button",disabled:!0,
 on:{click:()=>this.end("stopped")}},"Stop");said=o("p",{class:"query-said",role:"status"});result=o("div",{class:"table query-rows",tabindex:"0",role:"region","\
 aria-label":"Rows"});el=o("div",{class:"query"},o("p",{class:"query-about"},"SQL over the spans of this capture, as ",o("code",null,"stepscope trace export")," \
 writes them. Times are ns; ",o("code",null,"start_ns")," counts from the epoch. A row with ",o("code",null,"rank")," and ",o("code",null,"start_ns")," leads to \
-its span in the timeline."),o("div",{class:"query-examples"},...wr.map(([t,e])=>o("button",{class:"chip",on:{click:()=>this.example(e)}},t))),this.text,o("div",
+its span in the timeline."),o("div",{class:"query-examples"},...Di.map(([t,e])=>o("button",{class:"chip",on:{click:()=>this.example(e)}},t))),this.text,o("div",
 {class:"query-tools"},this.start,this.stop,this.said),this.result);update(t,e){t.sql===e.sql||t.sql===this.text.value||(this.text.value=t.sql??"",t.sql!==void 0&&
 this.run())}example(t){this.text.value=t,this.run()}async ask(t){this.worker??=new Worker("query.js");let{worker:e}=this;return new Promise(n=>{this.running=()=>n(
-{error:"stopped"}),e.onmessage=s=>n(s.data),e.onerror=()=>n({error:"SQLite could not be started in this browser"}),e.postMessage({url:qt("database",{c:this.context.
-store.params.c}),sql:t})})}run(){let t=this.text.value.trim();t===""||this.running!==null||(t.length<=xr&&this.context.store.set({sql:t},"push"),this.stop.disabled=
-!1,this.said.textContent=this.worker===null?"making the tables …":"running …",pt((async()=>{let e=this.ranks===null?await this.ask("SELECT rank FROM ranks O\
-RDER BY id"):null;if(e!==null&&"error"in e)return this.show(e);e!==null&&(this.ranks=e.rows.map(n=>String(n[0]))),this.show(await this.ask(t))})()))}show(t){if(this.
-running=null,this.stop.disabled=!0,this.said.classList.toggle("bad","error"in t),"error"in t)return this.said.textContent=t.error,x(this.result);let e=t.rows.length,
-n=oi(t.columns);x(this.said,`${t.more?`the first ${e} rows`:`${e} row${e===1?"":"s"}`}, ${t.ms<10?t.ms.toFixed(1):Math.round(t.ms)} ms `,e>0&&o("a",{href:URL.createObjectURL(
-new Blob([hi(t.columns,t.rows)],{type:"text/csv"})),download:"query.csv"},"CSV")),x(this.result,t.columns.length>0&&o("table",null,o("thead",null,o("tr",null,n!==
+{error:"stopped"}),e.onmessage=s=>n(s.data),e.onerror=()=>n({error:"SQLite could not be started in this browser"}),e.postMessage({url:Ot("database",{c:this.context.
+store.params.c}),sql:t})})}run(){let t=this.text.value.trim();t===""||this.running!==null||(t.length<=Ui&&this.context.store.set({sql:t},"push"),this.stop.disabled=
+!1,this.said.textContent=this.worker===null?"making the tables …":"running …",Q((async()=>{let e=this.ranks===null?await this.ask("SELECT rank FROM ranks OR\
+DER BY id"):null;if(e!==null&&"error"in e)return this.show(e);e!==null&&(this.ranks=e.rows.map(n=>String(n[0]))),this.show(await this.ask(t))})()))}show(t){if(this.
+running=null,this.stop.disabled=!0,this.said.classList.toggle("bad","error"in t),"error"in t)return this.said.textContent=t.error,y(this.result);let e=t.rows.length,
+n=Lr(t.columns);y(this.said,`${t.more?`the first ${e} rows`:`${e} row${e===1?"":"s"}`}, ${t.ms<10?t.ms.toFixed(1):Math.round(t.ms)} ms `,e>0&&o("a",{href:URL.createObjectURL(
+new Blob([Pr(t.columns,t.rows)],{type:"text/csv"})),download:"query.csv"},"CSV")),y(this.result,t.columns.length>0&&o("table",null,o("thead",null,o("tr",null,n!==
 null&&o("th",{scope:"col"},o("span",{class:"hidden"},"span")),...t.columns.map(s=>o("th",{scope:"col"},s)))),o("tbody",null,...t.rows.map(s=>o("tr",null,n!==null&&
-o("td",null,o("button",{class:"tl-link","aria-label":"Show in the timeline",on:{click:()=>{this.find(s,n)}}},"show")),...s.map(i=>o("td",{class:typeof i=="numbe\
-r"?"r":null,title:typeof i=="string"?i:null},li(i))))))))}async find(t,e){let n=this.ranks?.indexOf(String(t[e.rank]))??-1,{store:s}=this.context,i=n<0?null:await k(
-"timeline/locate",{c:s.params.c,rank:n,start:String(t[e.start]),dur:e.dur<0?null:String(t[e.dur])});if(i===null)return void(this.said.textContent="No span of th\
-is rank begins at that time.");let r=Math.max(i.dur_ns,500);s.go(R(s.params,{tab:"timeline",rank:i.rank,sel:i.span,t0:i.start_ns-r,t1:i.start_ns+i.dur_ns+r}))}end(t){
-this.worker?.terminate(),this.worker=null,this.running?.(),t!==""&&(this.said.textContent=t)}close(){this.end("")}},Qe={id:"query",title:"Query",needs:"tables",
-open:a=>new Fn(a)};function yr(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
-function pi(a){let t=Math.abs(a.value)>=1e3?_(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
-var Dn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Rt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
+o("td",null,o("button",{class:"tl-link","aria-label":"Show in the timeline",on:{click:()=>{this.find(s,n)}}},"show")),...s.map(r=>o("td",{class:typeof r=="numbe\
+r"?"r":null,title:typeof r=="string"?r:null},Ar(r))))))))}async find(t,e){let n=this.ranks?.indexOf(String(t[e.rank]))??-1,{store:s}=this.context,r=n<0?null:await M(
+"timeline/locate",{c:s.params.c,rank:n,start:String(t[e.start]),dur:e.dur<0?null:String(t[e.dur])});if(r===null)return void(this.said.textContent="No span of th\
+is rank begins at that time.");let i=Math.max(r.dur_ns,500);s.go(E(s.params,{tab:"timeline",rank:r.rank,sel:r.span,t0:r.start_ns-i,t1:r.start_ns+r.dur_ns+i}))}end(t){
+this.worker?.terminate(),this.worker=null,this.running?.(),t!==""&&(this.said.textContent=t)}close(){this.end("")}},rn={id:"query",title:"Query",needs:"tables",
+open:a=>new Zn(a)};function ji(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+function Cr(a){let t=Math.abs(a.value)>=1e3?T(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
+var ts=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new At(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
-()=>this.search.focus()),k("runs").then(({runs:s})=>{if(s.length===0)return x(this.el,o("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
-each keep one."));x(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${_(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
+()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return y(this.el,o("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
+each keep one."));y(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${T(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
 this.table.set(s)})}context;el=o("div",{class:"runs"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
-session:e}=this.context,n=(r,l,h)=>o("a",{href:L(R(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
-summary of the capture"),r.load&&n({tab:"bench",run:r.id},"load","latencies of the requests"),r.traces&&s!==void 0&&s.split(":")[0]!==r.id&&n({tab:"kernels",c:s,
-vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>yr(r.created_ms),
-class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>o("span",{class:"status is-"+r.status.replace(/[^a-z]/g,
-""),title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>o("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(
-l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(pi).join(", "),cell:r=>r.
-numbers.slice(0,3).map(pi).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>te(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
-{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Ze={id:"\
-runs",title:"Runs",needs:"runs",open:a=>new Dn(a)};var jn=[se,Rs,qs,He,Bs,Js,ai,Ze,Qe],ht=document.documentElement,ui=matchMedia("(prefers-color-scheme: dark)");function Xt(a){if(a instanceof DOMException&&a.name===
-"AbortError")return;let t=a instanceof Error?a.message:String(a);ht.dataset.error??=t,Yt.hidden=!1,x(Yt,t)}addEventListener("error",a=>Xt(a.error??a.message));addEventListener(
-"unhandledrejection",a=>Xt(a.reason));var Yt=o("p",{class:"trouble",role:"alert",hidden:!0}),tt=o("main",{id:"main",tabindex:"-1"}),Un=class{constructor(t){this.
-session=t;this.notes=new Oe(this.store,()=>this.capture(),t.exported!==null),document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),
-tt.focus())}},"Skip to the view"),o("header",{class:"top"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),kr(t),this.perfetto,this.notes.button,this.
+session:e}=this.context,n=(i,l,h)=>o("a",{href:A(E(t.params,i)),title:h},l),s=t.params.c??e.captures[0]?.id,r=i=>[i.traces&&n({tab:"summary",c:i.id},"capture","\
+summary of the capture"),i.load&&n({tab:"bench",run:i.id},"load","latencies of the requests"),i.traces&&s!==void 0&&s.split(":")[0]!==i.id&&n({tab:"kernels",c:s,
+vs:i.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:i=>i.created_ms,text:i=>ji(i.created_ms),
+class:"when"},{id:"kind",title:"kind",text:i=>i.kind},{id:"status",title:"status",text:i=>i.status,cell:i=>o("span",{class:"status is-"+i.status.replace(/[^a-z]/g,
+""),title:i.problem},i.status)},{id:"model",title:"model",class:"name",text:i=>i.model,cell:i=>o("span",{class:"cut",title:[i.model,i.backend,...i.tags].filter(
+l=>l!=="").join(", ")},i.model||i.backend,...i.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:i=>i.numbers.map(Cr).join(", "),cell:i=>i.
+numbers.slice(0,3).map(Cr).join(" · ")},{id:"size",title:"size",num:i=>i.size,text:i=>Zt(i.size)},{id:"id",title:"id",text:i=>i.id,cell:i=>o("code",null,i.id)},
+{id:"show",title:"show",text:()=>"",cell:i=>o("span",{class:"ways"},...r(i))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},an={id:"\
+runs",title:"Runs",needs:"runs",open:a=>new ts(a)};var es=[pe,js,tr,Ue,ar,vr,Qn,an,rn],V=document.documentElement,qr=matchMedia("(prefers-color-scheme: dark)");function Jt(a){if(a instanceof DOMException&&a.name===
+"AbortError")return;let t=a instanceof Error?a.message:String(a);V.dataset.error??=t,Qt.hidden=!1,y(Qt,t)}addEventListener("error",a=>Jt(a.error??a.message));addEventListener(
+"unhandledrejection",a=>Jt(a.reason));var Qt=o("p",{class:"trouble",role:"alert",hidden:!0}),Y=o("main",{id:"main",tabindex:"-1"}),ns=class{constructor(t){this.
+session=t;this.notes=new je(this.store,()=>this.capture(),t.exported!==null),document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),
+Y.focus())}},"Skip to the view"),o("header",{class:"top"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),Wi(t),this.perfetto,this.notes.button,this.
 picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-label":"Light or dark",on:{click:()=>this.turn()}},"◐"),o("button",{class:"quiet",title:"\
-Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("keydown",{key:"?"}))}},"?")),Yt,tt),[...jn.filter(e=>e!==He&&e!==Qe),He,Qe].forEach(
+Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("keydown",{key:"?"}))}},"?")),Qt,Y),[...es.filter(e=>e!==Ue&&e!==rn),Ue,rn].forEach(
 (e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind("b","Everywhere","notes and saved places",()=>{
-this.notes.open()}),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(R(this.store.params,
-{tab:this.tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),ui.addEventListener("change",()=>this.paint()),Kn(()=>this.ready()),this.change(
-this.store.params,{})}session;store=new Zt;keys=new Qt;view=null;shown="";loose=[];reaching="";nav=o("nav",{"aria-label":"Views"});perfetto=o("a",{class:"perfet\
-to",target:"_blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned"},"Perfetto");notes;picker=o("select",{
-"aria-label":"Capture",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.
-needs){case"capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"tables":return this.session.exported===null&&this.offers(se);case"\
-light":return this.capture()?.light??!1;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.
-store.params,e=jn.filter(s=>this.offers(s)),n=this.session.captures.length>0?se:Ze;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(R(this.
-store.params,{tab:t}))}turn(){this.store.set({theme:ht.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=ht.dataset.theme;ht.dataset.
-theme=t==="light"||t==="dark"?t:ui.matches?"dark":"light",ht.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete ht.dataset.ready,this.paint();let n=this.
-tab(),s=this.session.captures,i=this.capture();if(["capture","tables"].includes(n.needs)&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.
-stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.
-head(n,t),$t()&&this.ready()}reach(t){let e=L(this.store.params);if(this.reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",tt.
-className="",x(tt,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params);let n=()=>this.reaching===e;k("session",{open:t}).then(s=>{n()&&
-(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.store.params,this.store.params))}).catch(s=>{n()&&(tt.replaceChildren(),Xt(s))}).finally(
-()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.
-bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,Yt.hidden=!0,delete ht.dataset.error;try{this.view=t.open(n),tt.className="view-"+
-t.id,tt.replaceChildren(this.view.el)}catch(s){this.view=null,tt.replaceChildren(),Xt(s)}}head(t,e){x(this.nav,...jn.filter(r=>this.offers(r)).map(r=>o("a",{href:L(
-R(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,
-this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`,this.notes.button.hidden=this.capture()===void 0||!["capture","light","tables"].includes(t.needs);let i=Jt(
-this.session);this.picker.hidden=i.length<2||!["capture","light","tables"].includes(t.needs)&&t!==Ze,this.picker.hidden||(x(this.picker,...i.map(r=>o("option",{
-value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){
-requestAnimationFrame(()=>requestAnimationFrame(()=>{$t()&&(ht.dataset.ready="1")}))}};function kr({exported:a,version:t}){return a!==null&&o("details",{class:"\
-exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}\
-; stepscope view shows the whole capture.`)))}document.body.replaceChildren(Yt,tt);k("session").then(a=>new Un(a)).catch(Xt);})();
+this.notes.open()}),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,
+{tab:this.tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),qr.addEventListener("change",()=>this.paint()),hs(()=>this.ready()),addEventListener(
+"beforeprint",()=>this.paper(!0)),addEventListener("afterprint",()=>this.paper(!1)),this.change(this.store.params,{})}session;store=new re;keys=new se;view=null;shown="";loose=[];reaching="";nav=o(
+"nav",{"aria-label":"Views"});perfetto=o("a",{class:"perfetto",target:"_blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the r\
+elevant rows pinned"},"Perfetto");notes;picker=o("select",{"aria-label":"Capture",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;
+return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.needs){case"capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"tabl\
+es":return this.session.exported===null&&this.offers(pe);case"light":return this.capture()?.light??!1;case"server":return!this.session.exported;case"runs":return this.
+session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=es.filter(s=>this.offers(s)),n=this.session.captures.length>0?pe:this.session.live?Qn:
+an;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(E(this.store.params,{tab:t}))}turn(){this.store.set({theme:V.dataset.theme==="dark"?
+"light":"dark"})}paint(){let{theme:t}=this.store.params,e=V.dataset.theme;V.dataset.theme=V.dataset.print?"light":t==="light"||t==="dark"?t:qr.matches?"dark":"l\
+ight",V.dataset.theme!==e&&this.view?.restyle?.()}paper(t){t?V.dataset.print="1":delete V.dataset.print,t&&Y.querySelectorAll("details").forEach(e=>e.open=!0),this.
+paint(),this.view?.restyle?.()}change(t,e){delete V.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,r=this.capture();if(["capture","tables"].
+includes(n.needs)&&t.c!==void 0&&r===void 0)return this.reach(t.c);this.reaching="";let i=JSON.stringify([n.id,t.c??s[0]?.id]);i===this.shown?this.view?.update?.(
+t,e):this.show(n,i,{session:this.session,store:this.store,keys:this.scoped(),capture:r}),this.head(n,t),Ht()&&this.ready()}reach(t){let e=A(this.store.params);if(this.
+reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",Y.className="",y(Y,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.
+tab(),this.store.params);let n=()=>this.reaching===e;M("session",{open:t}).then(s=>{n()&&(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.
+store.params,this.store.params))}).catch(s=>{n()&&(Y.replaceChildren(),Jt(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))
+n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),C(),
+this.shown=e,Qt.hidden=!0,delete V.dataset.error;try{this.view=t.open(n),Y.className="view-"+t.id,Y.replaceChildren(this.view.el)}catch(s){this.view=null,Y.replaceChildren(),
+Jt(s)}}head(t,e){y(this.nav,...es.filter(i=>this.offers(i)).map(i=>o("a",{href:A(E(e,{tab:i.id})),"aria-current":i===t?"page":null},i.title)));let n=this.session.
+captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`,this.notes.button.hidden=
+this.capture()===void 0||!["capture","light","tables"].includes(t.needs);let r=ee(this.session);this.picker.hidden=r.length<2||!["capture","light","tables"].includes(
+t.needs)&&t!==an,this.picker.hidden||(y(this.picker,...r.map(i=>o("option",{value:i.id},i.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.
+find(i=>i.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Ht()&&(V.dataset.ready="1")}))}};function Wi({
+exported:a,version:t}){return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.
+map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}; stepscope view shows the whole capture.`)))}document.body.replaceChildren(Qt,Y);M("session").then(
+a=>new ns(a)).catch(Jt);})();

@@ -1,12 +1,12 @@
 // What leads from one view to another, by keys, buttons and links.
 
 import type { Changes } from "../state";
-import { alignments, aroundStep, read } from "./address";
+import { alignments, aroundStep, read, windowOf } from "./address";
 import { after, before } from "./flows";
 import { medianRank } from "./heat";
 import { between, type Lane, layout, turned } from "./layout";
 import { stepAtTime } from "./ruler";
-import { bounded, framed, panned, type Range, whole, zoomed } from "./scale";
+import { bounded, framed, panned, type Range, zoomed } from "./scale";
 import type { Timeline } from "./timeline";
 import type { Link, Selected, Step } from "./wire";
 
@@ -28,6 +28,7 @@ export class Moves {
     const now = how === "push" || Object.keys(changes).length > 0;
     if (now && this.timer !== 0) this.keep(); // what was zoomed before has its own place in the history
     at.state.view = view;
+    at.unpoint();
     at.draw("lanes", "overlay");
     if (now) at.store.set({ ...this.place(), ...changes }, how);
     else this.write();
@@ -71,7 +72,7 @@ export class Moves {
   }
 
   whole(): void {
-    this.look(whole(this.at.all));
+    this.look(windowOf(this.at.head));
   }
 
   steps(first: number, last: number, how: "replace" | "push", changes: Changes = {}, of?: readonly Step[]): void {
@@ -239,6 +240,9 @@ export class Moves {
     bind("/", "search names", () => at.search.focus());
     bind("n", "the next search result", () => void this.nextFound(false));
     bind("N", "and the previous one", () => void this.nextFound(true));
-    bind("Escape", "clear the selection", () => at.clear());
+    bind("Escape", "clear the selection, then the search", () => {
+      if (at.state.sel >= 0 || at.state.range !== null) at.clear();
+      else store.set({ q: null });
+    });
   }
 }

@@ -8,6 +8,7 @@ import type { Hit } from "./painter";
 import { ribbonTip, Ruler } from "./ruler";
 import { framed, panned } from "./scale";
 import type { Timeline } from "./timeline";
+import { touches } from "./touch";
 
 export class Pointing {
   constructor(private readonly at: Timeline, private readonly moves: Moves) {}
@@ -21,12 +22,15 @@ export class Pointing {
       void moves.nextFound(e.shiftKey);
     });
     at.body.addEventListener("scroll", () => {
+      at.unpoint();
       at.draw("lanes");
       if (Math.abs(at.body.scrollTop - at.state.y) > 1) moves.write();
     });
     at.body.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
     for (const c of [ruler, minimap]) c.addEventListener("wheel", (e) => this.wheel(e, true), { passive: false });
+    for (const c of [overlay, ruler, minimap]) touches(c, { pan: (by) => c === minimap || moves.pan(-by / at.width), zoom: (factor, x) => moves.zoom(factor, x) });
     drag(overlay, (e, from) => {
+      if (e.pointerType === "touch") return;
       if (e.shiftKey || e.buttons === 4) return moves.pan(-e.movementX / at.width);
       const a = at.time(from), b = at.time(e.offsetX);
       at.state.range = { t0: Math.round(Math.min(a, b)), t1: Math.round(Math.max(a, b)) };
@@ -34,9 +38,9 @@ export class Pointing {
     }, (e, moved) => {
       const { range } = at.state;
       if (!moved) void this.click(e.offsetX, e.offsetY);
-      else if (range !== null && !e.shiftKey && range.t1 > range.t0) at.store.set({ r0: range.t0, r1: range.t1, sel: null }, "push");
-    });
-    drag(ruler, (e) => moves.pan(-e.movementX / at.width), (e, moved) => {
+      else if (range !== null && !e.shiftKey && e.pointerType !== "touch" && range.t1 > range.t0) at.store.set({ r0: range.t0, r1: range.t1, sel: null }, "push");
+    }, () => at.forget());
+    drag(ruler, (e) => e.pointerType === "touch" || moves.pan(-e.movementX / at.width), (e, moved) => {
       if (!moved) this.clickRuler(e.offsetX, e.offsetY);
     });
     ruler.addEventListener("dblclick", (e) => {
@@ -131,22 +135,30 @@ export class Pointing {
 }
 
 /** Calls back while something is dragged, with where it began; and at the end, which may be that of a click. */
-function drag(el: HTMLElement, during: (e: PointerEvent, from: number) => void, end: (e: PointerEvent, moved: boolean) => void): void {
+function drag(el: HTMLElement, during: (e: PointerEvent, from: number) => unknown, end: (e: PointerEvent, moved: boolean) => void, cancelled: () => void = () => {}): void {
   let from = NaN, moved = false;
   el.addEventListener("pointerdown", (e) => {
     if (e.button > 1) return;
+    if (!e.isPrimary) { // a second finger: no click
+      moved = true;
+      return;
+    }
     from = e.offsetX;
     moved = false;
     el.setPointerCapture(e.pointerId);
   });
   el.addEventListener("pointermove", (e) => {
-    if (Number.isNaN(from)) return;
+    if (Number.isNaN(from) || !e.isPrimary) return;
     moved ||= Math.abs(e.offsetX - from) > 4;
     if (moved) during(e, from);
   });
   el.addEventListener("pointerup", (e) => {
+    if (!e.isPrimary) return;
     if (!Number.isNaN(from)) end(e, moved);
     from = NaN;
   });
-  el.addEventListener("pointercancel", () => (from = NaN));
+  el.addEventListener("pointercancel", () => {
+    if (moved && !Number.isNaN(from)) cancelled();
+    from = NaN;
+  });
 }

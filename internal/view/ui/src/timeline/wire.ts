@@ -29,12 +29,16 @@ export interface Measure {
   title: string;
   unit: string;
   beyond: boolean;
+  /** What fills the colour scale at least. */
+  floor: number;
 }
 
 export interface Head {
   epoch: number;
   from_ns: number;
   to_ns: number;
+  /** The capture, from and to: it may begin and end within what was recorded. */
+  window_ns: [number, number];
   ranks: string[];
   rows: Row[];
   classes: string[];
@@ -51,6 +55,8 @@ export interface Head {
   levels: number[];
   /** How many counters there are. */
   counters: number;
+  /** An exported page has all spans, and makes its tiles. */
+  columns: boolean;
   /** Of an exported page: alignments by collectives are there, and sums of so many steps, from the first on. */
   collectives: boolean;
   summed: number;
@@ -102,8 +108,6 @@ export interface Selected extends Link {
   op: Link | null;
   calls: Link[];
   counterparts: Counterpart[];
-  /** In an exported page: the answer with its counterparts. */
-  group?: number;
 }
 
 /** A span of a group of counterparts. */
