@@ -133,10 +133,11 @@ var arrows = []struct {
 		"internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
 	{"internal/view", []string{
-		"internal/base/columns", "internal/base/httpguard", "internal/base/metric", "internal/base/progress",
-		"internal/explain/kernel", "internal/explain/light", "internal/explain/match", "internal/explain/report",
-		"internal/explain/result", "internal/explain/window", "internal/explain/worth", "internal/runs",
-		"internal/view/kernels", "internal/view/live", "internal/view/load", "internal/view/timeline", "trace",
+		"internal/base/atomicfile", "internal/base/columns", "internal/base/httpguard", "internal/base/metric",
+		"internal/base/progress", "internal/explain/export", "internal/explain/kernel", "internal/explain/light",
+		"internal/explain/match", "internal/explain/report", "internal/explain/result", "internal/explain/window",
+		"internal/explain/worth", "internal/runs", "internal/view/kernels", "internal/view/live",
+		"internal/view/load", "internal/view/timeline", "trace",
 	}},
 	{"internal/view/kernels", []string{
 		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match",
@@ -306,7 +307,7 @@ var arrows = []struct {
 	{"internal/tracefile/read", []string{
 		"internal/base/columns", "internal/base/progress", "internal/base/runsort",
 		"internal/tracefile/chromejson", "internal/tracefile/format", "internal/tracefile/read/nsysdb",
-		"internal/tracefile/read/rocprof", "internal/tracefile/set", "trace",
+		"internal/tracefile/read/rocprof", "internal/tracefile/set", "internal/tracefile/sqlitefile", "trace",
 	}},
 	{"internal/tracefile/read/rocprof", []string{
 		"internal/base/runsort", "internal/tracefile/chromejson", "internal/tracefile/sqlitefile", "trace",

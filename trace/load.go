@@ -14,3 +14,6 @@ type Load struct {
 	Retracted   int     `json:"retracted"`    // decode: retracted for lack of memory
 	KVUsage     float64 `json:"kv_usage"`     // share of the KV cache in use on the rank with the highest usage
 }
+
+// LoadsFile is the name of a file with a list of Load, stored beside the traces of a window.
+const LoadsFile = "loads.json"

@@ -200,7 +200,7 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputFlags) (*
 	}
 	capture, err := c.ofServers(ctx, e, id, servers, in.ProfileID)
 	if err == nil {
-		capture.Load = load
+		capture.Load, capture.Run = load, run
 		if run != nil {
 			capture.Watched = viewWatched(run, "")
 		}

@@ -107,7 +107,11 @@ const (
 	KindModel      Kind = "model_config" // config.json of the model
 	KindBatches    Kind = "batches"      // bench.Batch, one a line
 	KindFigures    Kind = "figures"      // figures of an image load, or figures in the format of SGLang's client
+	KindNotes      Kind = "notes"        // notes of the viewer's users
 )
+
+// NotesFile is the file with the notes of a run. It is among the derived files, because notes are added to finished runs.
+const NotesFile = derivedDir + "/notes.json"
 
 // Nsys is the kind of a run under Nsight Systems, the kind of the run's reports, and the name of the directory that
 // contains them.

@@ -18,6 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/explain/worth"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/view/kernels"
 	"github.com/stepscope/stepscope/internal/view/timeline"
 	"github.com/stepscope/stepscope/trace"
@@ -39,13 +40,15 @@ type Capture struct {
 	Servers []Beside
 	// Load is the benchmark run during which the window was recorded; "": none.
 	Load string
+	// Run is the stored run that has the capture; nil: none.
+	Run *runs.Run
 	// Watched has the verdicts of the watch that recorded the window.
 	Watched []Watched
 	// Perfetto opens the capture in Perfetto; nil: this is not possible.
 	Perfetto HandOver
 
 	worth *worth.Window
-	again sync.Mutex // held while steps are replayed
+	again sync.Mutex // held while steps are replayed, and while the database is written
 }
 
 // Watched is a verdict of a watch in words, as the terminal showed it.
@@ -82,7 +85,13 @@ func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool
 	c := &Capture{ID: id, Report: report.Plain(rep), Aligned: w.Aligned(), worth: w.Worth()}
 	c.Traces = inOrder(c.Aligned, read.Traces)
 	c.Kernels = kernels.New(c.Aligned, c.Traces)
-	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) { return timeline.New(c.Traces, c.Aligned, c.Report) })
+	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) {
+		t, err := timeline.New(c.Traces, c.Aligned, c.Report)
+		if err == nil {
+			t.Sampled(timeline.Samples{GPUs: read.GPUs, Contexts: read.Light.Contexts, Loads: read.Loads})
+		}
+		return t, err
+	})
 	go c.Timeline() // takes seconds for a large capture, but is usually done before the page requests it
 	return c, nil
 }

@@ -80,6 +80,10 @@ func (x *exporting) lack(format string, args ...any) {
 func (x *exporting) start() error {
 	a, err := x.ask("summary", nil)
 	x.pack.Add(math.MinInt, a)
+	if err == nil {
+		a, err = x.ask("notes", nil)
+		x.pack.Add(math.MinInt, a)
+	}
 	if err == nil && x.c.head().Light {
 		a, err = x.ask("light", nil)
 		x.pack.Add(math.MinInt, a)
@@ -89,7 +93,7 @@ func (x *exporting) start() error {
 
 // session adds the page's initial state. It must be called after all other content has been added.
 func (x *exporting) session() error {
-	x.lack("Benchmark runs, running servers and other captures are not part of a standalone page.")
+	x.lack("Benchmark runs, running servers, other captures and queries are not part of a standalone page.")
 	a, err := x.ask("session", nil)
 	if err != nil {
 		return err
@@ -256,6 +260,7 @@ func (x *exporting) timeline() error {
 	if !e.Met {
 		aligned = "neither aligned by collectives nor stretched"
 	}
+	x.lack("Timeline: of the args of a span, only those that stepscope uses are shown.")
 	counted := ""
 	if e.Finest > 0 {
 		counted = ", and search results are marked but not counted"

@@ -56,7 +56,7 @@ func TestLight(t *testing.T) {
 		t.Errorf("a wrong configuration: %s", got)
 	}
 	show(t, tab, url+"#tab=light&c=none")
-	if got := tab.Eval(`[...document.querySelectorAll("nav a")].map((a) => a.textContent).join()`, false); got != "Summary,Timeline,Kernels,What if,Live" {
+	if got := tab.Eval(`[...document.querySelectorAll("nav a")].map((a) => a.textContent).join()`, false); got != "Summary,Timeline,Kernels,What if,Live,Query" {
 		t.Errorf("without a configuration, the tabs are %s", got)
 	}
 	page, _ := exported(t, c, 2_000_000)

@@ -10,7 +10,9 @@ import (
 
 //go:generate go tool esbuild ui/src/main.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --entry-names=app --outdir=ui/dist
 
-//go:embed ui/index.html ui/dist
+//go:generate go tool esbuild ui/src/query/worker.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --legal-comments=none --entry-names=query --outdir=ui/worker
+
+//go:embed ui/index.html ui/dist ui/worker ui/sqlite/*.gz
 var files embed.FS
 
 // file returns the embedded file with the given name.

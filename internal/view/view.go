@@ -96,6 +96,8 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 		"session":         s.session,
 		"runs":            s.list,
 		"timeline/{what}": s.of(timelines),
+		"timeline/args":   s.of(argsOf),
+		"notes":           s.of(notes),
 		"summary":         s.of(summaryOf),
 		"kernels":         s.of(s.table),
 		"flame":           s.of(s.flame),
@@ -113,6 +115,8 @@ func (s *Server) routes() []httpguard.Route {
 	for path, answer := range s.answers() {
 		routes = append(routes, httpguard.At("GET", "/api/"+path, httpguard.Key, s.json(answer)))
 	}
+	routes = append(routes, s.queries()...)
+	routes = append(routes, httpguard.At("POST", "/api/notes/change", httpguard.Key, s.changeNotes))
 	if s.Live != nil {
 		routes = append(routes, s.Live.Routes()...)
 	}

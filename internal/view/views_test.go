@@ -36,6 +36,8 @@ var views = []struct{ name, hash string }{
 	{"timeline-span", "#tab=timeline&step=9&rank=0&sel=10000"},
 	{"timeline-stretched", "#tab=timeline&step=9&align=stretched&heat=wait"},
 	{"timeline-range", "#tab=timeline&step=9&align=step&only=2%2C0&r0=420000000&r1=470000000"},
+	{"timeline-counters", "#tab=timeline&c=counted&rank=1&only=1%2C0"},
+	{"query", "#tab=query&sql=SELECT+rank,+step,+name,+start_ns,+dur_ns+FROM+spans+WHERE+class+%3D+%27gemm%27+ORDER+BY+dur_ns+DESC+LIMIT+50"},
 	{"light", "#tab=light"},
 	{"light-rank", "#tab=light&rank=2&kind=prefill"},
 	{"whatif", "#tab=whatif"},
@@ -77,7 +79,7 @@ func everything(t *testing.T) (o Options, run, before string) {
 	go func() { l.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
 	return Options{
-		Given: []*Capture{first, captureOf(t, "balanced", "against"), captureOf(t, "stacks", "stacks")},
+		Given: []*Capture{first, captureOf(t, "balanced", "against"), captureOf(t, "stacks", "stacks"), counted(t, "counted")},
 		Root:  root, Run: newer, Live: l, Say: &progress.Console{W: io.Discard},
 		Open: func(context.Context, string) (*Capture, error) {
 			return &Capture{ID: newer.ID(), Traces: []*trace.Trace{loadtest.Trace()}, Report: &result.Report{}, Kernels: kernels.New(&match.Aligned{}, nil)}, nil

@@ -170,7 +170,7 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 		return made, r
 	}
 	if r.Loads = m.loads; len(r.Loads) > 0 {
-		m.write(dir, LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
+		m.write(dir, trace.LoadsFile, &r, func(f io.Writer) error { return json.NewEncoder(f).Encode(r.Loads) })
 	}
 	if r.args = m.raw != nil; r.args {
 		m.write(dir, trace.ServerArgsFile, &r, func(f io.Writer) error { _, err := f.Write(m.raw); return err })
@@ -195,9 +195,6 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 	m.doing(doingDone)
 	return made, r
 }
-
-// LoadsFile is the file of ServerResult.Loads, next to the server's traces.
-const LoadsFile = "loads.json"
 
 // write writes a file with data from the server. A failed write becomes a note.
 func (m *member) write(dir, name string, r *ServerResult, text func(io.Writer) error) {

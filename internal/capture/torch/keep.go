@@ -49,7 +49,7 @@ func (c *Result) Keep(r *runs.Run, window string) error {
 			there bool
 			kind  runs.Kind
 		}{
-			{LoadsFile, len(sr.Loads) > 0, runs.KindMetrics}, {trace.ReferenceFile, sr.Reference != nil, runs.KindMetrics}, {trace.GPUsFile, sr.gpus, runs.KindMetrics},
+			{trace.LoadsFile, len(sr.Loads) > 0, runs.KindMetrics}, {trace.ReferenceFile, sr.Reference != nil, runs.KindMetrics}, {trace.GPUsFile, sr.gpus, runs.KindMetrics},
 			{trace.ContextsFile, sr.hasContexts(), runs.KindMetrics},
 			{trace.ServerArgsFile, sr.args, runs.KindServerArgs}, {trace.ModelFile, sr.conf, runs.KindModel},
 		} {

@@ -21,7 +21,7 @@ func TestKeepWithoutLoads(t *testing.T) {
 		want := 1
 		files := []string{"1-TP-0.trace.json.gz"}
 		if written {
-			files, want = append(files, LoadsFile), 2
+			files, want = append(files, trace.LoadsFile), 2
 		}
 		for _, name := range files {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte("[]"), 0o666); err != nil {

@@ -166,6 +166,23 @@ func toFile(ctx context.Context, set set.Set, out *os.File, f Format, compress b
 	return run(ctx, set, s, f, opt)
 }
 
+// Database writes traces that are in memory as a SQLite database into an empty file. The ids of span_rows count the spans
+// of the traces one trace after the other.
+func Database(ctx context.Context, traces []*trace.Trace, out *os.File) error {
+	s, err := newSQLiteSink(out)
+	if err != nil {
+		return err
+	}
+	res, names := &Result{Format: SQLite}, newNamer()
+	for _, t := range traces {
+		if err := s.rank(ctx, prepare(t, names)); err != nil {
+			s.abandon()
+			return err
+		}
+	}
+	return s.close(ctx, res)
+}
+
 // To exports the set into w, as Parquet or CSV.
 func To(ctx context.Context, set set.Set, w io.Writer, f Format, opt Options) (*Result, error) {
 	return to(ctx, set, w, f, false, opt)

@@ -53,6 +53,7 @@ type Capture struct {
 	// Reference is the step time without recording, from a file beside the traces. It is nil if there is no such file.
 	Reference *trace.Reference
 	GPUs      []trace.GPUState // samples of the GPUs, from another such file
+	Loads     []trace.Load     // samples of a server's queues, from another
 	Light     light.Options    // the model's configuration and the server's arguments, from others
 }
 
@@ -68,6 +69,15 @@ func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
 		return explain.Join(c.Ranks)
 	}
 	return explain.Prepare(c.Traces, rules)
+}
+
+// Args reads all args of a span of a trace from the trace's file, as names and values.
+func Args(ctx context.Context, t *trace.Trace, span int32) (args [][2]string, err error) {
+	found, err := read.Args(ctx, t, span)
+	for _, a := range found {
+		args = append(args, [2]string{a.Name, a.Value})
+	}
+	return args, err
 }
 
 // Open reads the window. It reports missing or broken parts, and marks the result as incomplete. label is the label of
@@ -100,6 +110,11 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 	}
 	c.Reference, c.GPUs = beside(say, filepath.Dir(all[0].path))
 	c.Light = serverBeside(say, filepath.Dir(all[0].path))
+	if loads, err := readJSON[[]trace.Load](filepath.Dir(all[0].path), trace.LoadsFile); err != nil {
+		say.Warn("%v: the queues of the server are unknown", err)
+	} else if loads != nil {
+		c.Loads = *loads
+	}
 	return c, nil
 }
 

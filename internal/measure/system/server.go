@@ -98,7 +98,7 @@ func ofRun(run *runs.Run) (out []Server) {
 		out[i].Paths = append(out[i].Paths, run.Path(f.Path))
 	}
 	for _, f := range run.Files(runs.KindMetrics) {
-		if i := at(&f); i >= 0 && filepath.Base(f.Path) == torch.LoadsFile {
+		if i := at(&f); i >= 0 && filepath.Base(f.Path) == trace.LoadsFile {
 			out[i].Queue = run.Path(f.Path)
 		}
 	}
@@ -136,7 +136,7 @@ func Apart(dir string) (out []Server) {
 		if m := roleDir.FindStringSubmatch(entry.Name()); m != nil {
 			role = m[1]
 		}
-		out = append(out, Server{Name: entry.Name(), Role: role, Paths: []string{path}, Queue: filepath.Join(path, torch.LoadsFile)})
+		out = append(out, Server{Name: entry.Name(), Role: role, Paths: []string{path}, Queue: filepath.Join(path, trace.LoadsFile)})
 	}
 	slices.SortStableFunc(out, func(a, b Server) int { return strings.Compare(b.Role, a.Role) })
 	return out

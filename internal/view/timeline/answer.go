@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -37,6 +38,8 @@ type Head struct {
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
 	// tiles.
 	Levels []int `json:"levels"`
+	// Counters is the number of counters.
+	Counters int `json:"counters"`
 	// Columns reports that an exported page has all spans, and draws its own tiles.
 	Columns bool `json:"columns"`
 	// The fields below describe an exported page: whether the page has alignments by collectives, and the number of
@@ -50,7 +53,7 @@ func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Window: t.window(), Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
 		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: t.measures(), Measure: Telling(t.report), Levels: []int{},
-		Groupings: t.groupings, Late: t.late, Blamed: t.blamed(),
+		Groupings: t.groupings, Late: t.late, Blamed: t.blamed(), Counters: len(t.counters),
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
@@ -117,6 +120,17 @@ var answers = []struct {
 	{"beside", func(t *Timeline, q *question) (any, error) {
 		return t.Beside(int(q.number("rank", 0, 1<<31)), int32(q.number("span", 0, 1<<31-1)), q.v.Get("back") != "")
 	}},
+	{"locate", func(t *Timeline, q *question) (any, error) {
+		rank, start := int(q.number("rank", 0, int64(len(t.ranks))-1)), q.number("start", math.MinInt64, math.MaxInt64)
+		dur := int64(-1)
+		if q.v.Get("dur") != "" {
+			dur = q.number("dur", 0, math.MaxInt64)
+		}
+		if q.err != nil {
+			return nil, q.err
+		}
+		return t.Locate(rank, start, dur), nil
+	}},
 	{"range", func(t *Timeline, q *question) (any, error) {
 		a := q.alignment(t)
 		from, to := q.times()
@@ -142,6 +156,17 @@ var answers = []struct {
 	{"ribbons", func(t *Timeline, q *question) (any, error) {
 		from, to := q.times()
 		return t.Ribbons(from, to, int(q.number("most", 1, mostRibbons))), nil
+	}},
+	{"counters", func(t *Timeline, q *question) (any, error) {
+		if q.v.Get("n") == "" {
+			return t.wholeCounters(), nil
+		}
+		from, to := q.times()
+		n, rank := q.number("n", 1, mostColumns), q.number("rank", -1, int64(len(t.ranks))-1)
+		if q.err != nil {
+			return nil, q.err
+		}
+		return t.Counters(from, to, int(n), int(rank)), nil
 	}},
 	{"parts", func(t *Timeline, q *question) (any, error) {
 		return t.Parts(int(q.number("domain", 0, 1<<31)), int(q.number("index", 0, 1<<31))), nil

@@ -54,6 +54,7 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 	e := &Exported{}
 	head := t.Head()
 	first := []Answer{
+		{"counters", t.wholeCounters()},
 		{"ribbons", t.Ribbons(t.from, t.to, mostRibbons)},
 		{"align?align=" + ByWall, &Alignment{By: ByWall, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}},
 	}

@@ -44,6 +44,11 @@ type Selected struct {
 	Launched []Link `json:"launched"`
 	Launches int    `json:"launches"`
 	Around   []Link `json:"around"` // enclosing spans of the span or its launch, innermost first, then Python frames
+	// Op is the CPU op that made the launch, for a launch and for the GPU work that it started.
+	Op *Link `json:"op"`
+	// For a span of a thread that is not a launch, Calls lists the first mostInside launches inside it, Launched the
+	// first op that each of them started, and Launches is the number of ops that all launches inside it started.
+	Calls []Link `json:"calls"`
 
 	Counterparts []Counterpart `json:"counterparts"` // one per other rank; empty if counterparts make no sense
 	// Group is the id of the answer with the counterparts, in an exported page; nil: Counterparts has them.
@@ -129,6 +134,24 @@ func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	return &link, nil
 }
 
+// Locate returns the first span of a rank with the given start, in ns since the epoch on the rank's own clock, and
+// duration (-1: any), or nil.
+func (t *Timeline) Locate(rank int, start, dur int64) *Link {
+	spans := t.ranks[rank].t.Spans
+	for track := range trace.TrackID(len(t.ranks[rank].t.Tracks)) {
+		i, _ := slices.BinarySearchFunc(spans, track, func(s trace.Span, track trace.TrackID) int {
+			return cmp.Or(cmp.Compare(s.Track, track), cmp.Compare(s.Start, start))
+		})
+		for ; i < len(spans) && spans[i].Track == track && spans[i].Start == start; i++ {
+			if dur < 0 || spans[i].Dur == dur {
+				l := t.link(rank, int32(i))
+				return &l
+			}
+		}
+	}
+	return nil
+}
+
 // has returns an error if rank and span do not identify a span of the timeline.
 func (t *Timeline) has(rank int, span int32) error {
 	if rank < 0 || rank >= len(t.ranks) || span < 0 || int(span) >= len(t.ranks[rank].t.Spans) {
@@ -174,7 +197,7 @@ func (t *Timeline) describe(rank int, span int32) (*Selected, work, error) {
 	s := &r.t.Spans[span]
 	out := &Selected{
 		Link: t.link(rank, span), Name: columns.Clean(r.t.Strings.Get(s.Name)), Category: s.Cat.String(), Class: r.class(span),
-		Step: -1, Last: -1, Args: t.args(r, s), Launched: []Link{}, Counterparts: []Counterpart{},
+		Step: -1, Last: -1, Args: t.args(r, s), Launched: []Link{}, Counterparts: []Counterpart{}, Calls: []Link{},
 	}
 	step, around := int32(-1), span
 	op, call := r.op(span), r.call(span)
@@ -207,6 +230,7 @@ func (t *Timeline) describe(rank int, span int32) (*Selected, work, error) {
 		out.Step, out.StepName = int(step)+r.First, columns.Clean(r.Steps[step].Name)
 	}
 	out.Around = t.around(rank, around)
+	t.flow(out, around)
 	return out, w, nil
 }
 

@@ -43,6 +43,7 @@ type Timeline struct {
 	pairing                  sync.Once
 	meetings                 [][]meeting // meetings of each domain
 	longestWait, longestRest int64       // longest time of any meeting before, and after, the last arrival
+	counters                 []counter   // see Sampled
 	epoch                    uint32      // identifies the capture; ids are valid only for this capture
 }
 

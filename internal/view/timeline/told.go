@@ -33,6 +33,8 @@ type detail struct {
 	Launched []any  `json:"launched,omitempty"`
 	Launches int    `json:"launches,omitempty"`
 	Around   []any  `json:"around,omitempty"`
+	Op       any    `json:"op,omitempty"`
+	Calls    []any  `json:"calls,omitempty"`
 
 	Counterparts []Counterpart `json:"counterparts,omitempty"`
 	Self         any           `json:"self,omitempty"` // the span itself, if the page does not have all spans
@@ -203,7 +205,10 @@ func (x *telling) tell(rank int, span int32) (out told, err error) {
 	}
 	d := &detail{
 		Name: s.Name, Category: s.Category, Class: s.Class, Step: s.Step, StepName: s.StepName, Layer: s.Layer, Args: s.Args, Wait: s.Wait, Last: s.Last,
-		Delay: s.Delay, Launched: x.links(s.Launched), Launches: s.Launches, Around: x.links(s.Around),
+		Delay: s.Delay, Launched: x.links(s.Launched), Launches: s.Launches, Around: x.links(s.Around), Calls: x.links(s.Calls),
+	}
+	if s.Op != nil {
+		d.Op = x.link(s.Op)
 	}
 	if s.Launch != nil {
 		d.Launch = x.link(s.Launch)

@@ -177,8 +177,8 @@ export function bytes(path: string, params: Question = {}, signal?: AbortSignal)
 }
 
 /** Has the server do something. */
-export function post<T>(path: string, body: unknown): Promise<T> {
+export function post<T>(path: string, body: unknown, params: Question = {}): Promise<T> {
   if (embedded !== null) return Promise.reject(new Failed("an exported page has no server behind it", 404));
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  return busy((async () => (await (await ask(address(path), init)).json()) as T)());
+  return busy((async () => (await (await ask(address(path, params), init)).json()) as T)());
 }

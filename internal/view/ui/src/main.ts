@@ -11,12 +11,14 @@ import { timeline } from "./timeline/timeline";
 import { kernels } from "./kernels/kernels";
 import { light } from "./light/light";
 import { whatif } from "./whatif/whatif";
+import { Notes } from "./notes/notes";
 import { bench } from "./bench/bench";
 import { live } from "./live/live";
+import { query } from "./query/query";
 import { runs } from "./runs/runs";
 import type { Context, Tab, View } from "./view";
 
-const tabs: Tab[] = [summary, timeline, kernels, light, whatif, bench, live, runs];
+const tabs: Tab[] = [summary, timeline, kernels, light, whatif, bench, live, runs, query];
 
 const root = document.documentElement, darkness = matchMedia("(prefers-color-scheme: dark)");
 
@@ -43,18 +45,21 @@ class Shell {
   private reaching = ""; // the address for which a run is being opened, and nothing else is shown
   private nav = h("nav", { "aria-label": "Views" });
   private perfetto = h("a", { class: "perfetto", target: "_blank", rel: "noopener", title: "Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned" }, "Perfetto");
+  private notes: Notes;
   private picker = h("select", { "aria-label": "Capture", class: "capture" });
 
   constructor(private session: Session) {
+    this.notes = new Notes(this.store, () => this.capture(), session.exported !== null);
     document.body.replaceChildren(
       h("a", { class: "skip", href: "#main", on: { click: (e: Event) => (e.preventDefault(), main.focus()) } }, "Skip to the view"),
       h("header", { class: "top" },
-        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), exportedNote(session), this.perfetto, this.picker,
+        h("h1", null, "stepscope"), this.nav, h("span", { class: "space" }), exportedNote(session), this.perfetto, this.notes.button, this.picker,
         h("button", { class: "quiet", title: "Light or dark (key: \\)", "aria-label": "Light or dark", on: { click: () => this.turn() } }, "◐"),
         h("button", { class: "quiet", title: "Keys (key: ?)", "aria-label": "Keys", on: { click: () => dispatchEvent(new KeyboardEvent("keydown", { key: "?" })) } }, "?")),
       trouble, main);
     // A tab has its key whether it has something to show or not, so that keys stay the same.
-    [...tabs.filter((t) => t !== light), light].forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
+    [...tabs.filter((t) => t !== light && t !== query), light, query].forEach((t, i) => this.keys.bind(String(i + 1), "Everywhere", "show " + t.title, () => this.offers(t) && this.open(t.id)));
+    this.keys.bind("b", "Everywhere", "notes and saved places", () => void this.notes.open());
     this.keys.bind("\\", "Everywhere", "light or dark", () => this.turn());
     this.picker.addEventListener("change", () => this.store.go(elsewhere(this.store.params, { tab: this.tab().id, c: this.picker.value })));
     this.store.follow((now, before) => this.change(now, before));
@@ -74,6 +79,7 @@ class Shell {
   private offers(t: Tab): boolean {
     switch (t.needs) {
       case "capture": return this.session.captures.length > 0 || this.store.params.c !== undefined;
+      case "tables": return this.session.exported === null && this.offers(summary);
       case "light": return this.capture()?.light ?? false;
       case "server": return !this.session.exported;
       case "runs": return this.session.runs;
@@ -117,7 +123,7 @@ class Shell {
     delete root.dataset.ready;
     this.paint();
     const tab = this.tab(), captures = this.session.captures, capture = this.capture();
-    if (tab.needs === "capture" && now.c !== undefined && capture === undefined) return this.reach(now.c);
+    if (["capture", "tables"].includes(tab.needs) && now.c !== undefined && capture === undefined) return this.reach(now.c);
     this.reaching = "";
     const what = JSON.stringify([tab.id, now.c ?? captures[0]?.id]);
     if (what === this.shown) this.view?.update?.(now, before);
@@ -187,8 +193,9 @@ class Shell {
     const captures = this.session.captures, shown = now.c ?? captures[0]?.id;
     this.perfetto.hidden = !this.session.perfetto || shown === undefined;
     this.perfetto.href = `perfetto/${encodeURIComponent(shown ?? "")}/`;
+    this.notes.button.hidden = this.capture() === undefined || !["capture", "light", "tables"].includes(tab.needs);
     const all = choices(this.session);
-    this.picker.hidden = all.length < 2 || (!["capture", "light"].includes(tab.needs) && tab !== runs); // runs are compared with it
+    this.picker.hidden = all.length < 2 || (!["capture", "light", "tables"].includes(tab.needs) && tab !== runs); // runs are compared with it
     if (!this.picker.hidden) {
       fill(this.picker, ...all.map((c) => h("option", { value: c.id }, c.title)));
       this.picker.value = now.c ?? captures[0].id;

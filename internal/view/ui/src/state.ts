@@ -3,7 +3,7 @@
 //
 // Parameters that several views share, or that lead from one view to another:
 //
-//   tab    which view: summary, timeline, kernels, whatif, bench, live, runs
+//   tab    which view: summary, timeline, kernels, light, whatif, query, bench, live, runs
 //   c      the capture, by its id; none: the first of the session
 //   run    the benchmark run, by its id
 //   vs     another capture or run that it is compared with

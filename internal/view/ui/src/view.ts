@@ -29,6 +29,6 @@ export interface Tab {
   id: string;
   title: string;
   /** What it needs to show anything. */
-  needs: "capture" | "light" | "server" | "runs" | "nothing";
+  needs: "capture" | "light" | "tables" | "server" | "runs" | "nothing";
   open(context: Context): View;
 }

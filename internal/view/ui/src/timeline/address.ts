@@ -10,6 +10,7 @@
 //   r0,r1  the range that is summed up, ns
 //   heat   the measure of the map of ranks and steps, or off
 //   set    what is otherwise (settings.ts of What if): where steps would end is drawn beside where they did
+//   counters  off: the counters are hidden
 //   y      by how much the rows are scrolled down, in pixels
 
 import { type Params, whole } from "../state";
@@ -37,6 +38,7 @@ export interface State {
   range: Range | null;
   q: string;
   heat: string;
+  counters: boolean;
   y: number;
   sort: string;
 }
@@ -91,6 +93,7 @@ export function read(p: Params, head: Head): State {
     range: rangeOf(p, "r0", "r1"),
     q: p.q ?? "",
     heat: p.heat ?? (head.ranks.length > 1 && head.steps.length > 1 ? head.measure : "off"),
+    counters: head.counters > 0 && p.counters !== "off",
     y: Math.max(whole(p, "y", 0), 0),
     sort: p.sort ?? "-self",
   };

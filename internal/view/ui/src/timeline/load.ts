@@ -52,10 +52,11 @@ export class Load {
       { title: "requests in progress", color: "strong", at: edges, values: bins.running, unit: "" },
       { title: "tokens per second", color: "share", at: edges, values: bins.tokens.map((n) => (n / bins.bin_ns) * 1e9), unit: "/s" },
     ];
-    const samples = page.server.filter((s) => s.queued >= 0);
-    if (samples.length > 0) {
+    for (const [what, title, unit] of [["queued", "in the server's queue", ""], ["usage", "of the KV cache in use", " %"]] as const) {
+      const samples = page.server.filter((s) => s[what] >= 0);
+      if (samples.length === 0) continue;
       const at = samples.map((s) => s.at + this.shift);
-      this.lines.push({ title: "in the server's queue", color: "medium", at: [...at, at[at.length - 1] + 1e9], values: samples.map((s) => s.queued), unit: "" });
+      this.lines.push({ title, color: "medium", at: [...at, at[at.length - 1] + 1e9], values: samples.map((s) => (unit === "" ? 1 : 100) * s[what]), unit });
     }
   }
 

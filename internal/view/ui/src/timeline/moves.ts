@@ -1,18 +1,24 @@
 // What leads from one view to another, by keys, buttons and links.
 
 import type { Changes } from "../state";
-import { alignments, aroundStep, windowOf } from "./address";
+import { alignments, aroundStep, read, windowOf } from "./address";
+import { after, before } from "./flows";
 import { listText } from "./groups";
 import { medianRank } from "./heat";
 import { between, type Lane, turned } from "./layout";
 import { stepAtTime } from "./ruler";
-import { framed, panned, type Range, zoomed } from "./scale";
+import { bounded, framed, panned, type Range, zoomed } from "./scale";
 import type { Timeline } from "./timeline";
-import type { Link, Step } from "./wire";
+import type { Link, Selected, Step } from "./wire";
+
+/** Zooms that follow each other within so many ms are one gesture. */
+const PAUSE = 700;
 
 export class Moves {
   /** Writing the address waits until the view has come to rest. */
   private timer = 0;
+  /** When zooming was last put into the address. */
+  private zoomed = -Infinity;
 
   constructor(private readonly at: Timeline) {}
 
@@ -20,10 +26,12 @@ export class Moves {
   look(view: Range | null, how: "replace" | "push" = "replace", changes: Changes = {}): void {
     const { at } = this;
     if (view === null) return;
+    const now = how === "push" || Object.keys(changes).length > 0;
+    if (now && this.timer !== 0) this.keep(); // what was zoomed before has its own place in the history
     at.state.view = view;
     at.unpoint();
     at.draw("lanes", "overlay");
-    if (how === "push" || Object.keys(changes).length > 0) at.store.set({ ...this.place(), ...changes }, how);
+    if (now) at.store.set({ ...this.place(), ...changes }, how);
     else this.write();
   }
 
@@ -36,12 +44,19 @@ export class Moves {
   write(): void {
     clearTimeout(this.timer);
     this.at.wait("address");
-    this.timer = window.setTimeout(() => {
-      const view = this.at.state.view;
-      this.at.store.set(this.place());
-      this.at.state.view = view; // not rounded, so that zooming in and out comes back to where it was
-      this.at.done("address");
-    }, 250);
+    this.timer = window.setTimeout(() => this.keep(), 250);
+  }
+
+  /** Puts the view into the address. Zooming can be taken back: a gesture, to where it paused, has one place in the history. */
+  private keep(): void {
+    const { at } = this, { view } = at.state, before = read(at.store.params, at.head).view;
+    clearTimeout(this.timer);
+    this.timer = 0;
+    const zooms = Math.abs((view.t1 - view.t0) / (before.t1 - before.t0) - 1) > 0.001, now = performance.now();
+    at.store.set(this.place(), zooms && now - this.zoomed > PAUSE ? "push" : "replace");
+    if (zooms) this.zoomed = now;
+    at.state.view = view; // not rounded, so that zooming in and out comes back to where it was
+    at.done("address");
   }
 
   close(): void {
@@ -171,6 +186,18 @@ export class Moves {
     if (to !== undefined) this.go(to, "replace");
   }
 
+  /** Shows a moment, with a twentieth of the capture around it. */
+  moment(at: number, rank: number): void {
+    const { all } = this.at, half = (all.t1 - all.t0) / 40;
+    this.look(bounded({ t0: at - half, t1: at + half }, all), "push", rank >= 0 ? { rank, sel: null } : {});
+  }
+
+  /** Along the arrows of what is selected. */
+  private along(to: (s: Selected) => Link | null): void {
+    const l = this.at.selected === null ? null : to(this.at.selected);
+    if (l !== null) this.go(l);
+  }
+
   /** Unfolds or folds rows. */
   turn(what: string): void {
     this.at.store.set({ open: [...turned(this.at.state.open, what)].join(",") || null });
@@ -186,8 +213,8 @@ export class Moves {
     bind("0 Home", "the whole capture", () => this.whole());
     bind("f", "fit the selection to the view", () => {
       const { selected, state } = at;
-      if (selected !== null) this.go(selected, "replace", true);
-      else if (state.range !== null) this.look(framed(state.view, state.range.t0, state.range.t1 - state.range.t0, at.all, true));
+      if (selected !== null) this.go(selected, "push", true);
+      else if (state.range !== null) this.look(framed(state.view, state.range.t0, state.range.t1 - state.range.t0, at.all, true), "push");
     });
     bind("m", "sum up the work during the selected span", () => {
       if (at.selected === null) return;
@@ -202,8 +229,11 @@ export class Moves {
     bind("ArrowUp", "and in the lane above", () => void this.lanesAway(-1));
     bind("c", "to the counterpart on the next rank", () => this.counterpart(1));
     bind("C", "and on the previous rank", () => this.counterpart(-1));
+    bind("<", "back along the arrows: from the GPU to its launch and op", () => this.along(before));
+    bind(">", "and forward: to the GPU, and to the rank that came last", () => this.along(after));
     bind("A", "next way to align ranks", () => this.cycle());
     bind("h", "show or hide the map of ranks and steps", () => store.set({ heat: at.state.heat === "off" ? head.measure : "off" }));
+    bind("K", "show or hide the counters", () => store.set({ counters: at.state.counters ? "off" : null }));
     bind("H", "next measure of the map", () => {
       const now = head.measures.findIndex((m) => m.id === at.state.heat);
       store.set({ heat: head.measures[(now + 1) % head.measures.length].id });

@@ -20,7 +20,9 @@ export interface Marks {
   selected: Link | null;
   /** What belongs to what is selected: its counterparts in the order of ranks, and what it launched or was launched by. */
   counterparts: readonly Link[];
-  flows: readonly [Link, Link][];
+  flows: readonly (readonly [Link, Link])[];
+  /** The last of the counterparts to arrive, for which the others wait. */
+  awaited: Link | null;
   range: Range | null;
   /** The collective that is pointed at: its kernels. */
   collective: readonly Link[] | null;
@@ -131,27 +133,41 @@ export class Overlay {
     for (const l of m.counterparts) this.outline(m, l, color, 1.5);
   }
 
-  /** Arrows from launches to what they launched. */
+  /** Arrows from ops to launches, and to what these started; and from the last rank to those that wait for it. */
   private flows(m: Marks, color: string): void {
-    const { ctx } = this;
-    ctx.strokeStyle = ctx.fillStyle = color;
-    ctx.lineWidth = 1.25;
     for (const [from, to] of m.flows) {
       const a = this.box(m, from), b = this.box(m, to);
       if (a === null || b === null) continue;
-      const x0 = a.x1, y0 = a.y + a.h / 2, x1 = b.x0, y1 = b.y + b.h / 2, bend = Math.max(Math.min(Math.abs(x1 - x0) / 2, 60), 12);
-      ctx.globalAlpha = 0.8;
-      ctx.beginPath();
-      ctx.moveTo(x0, y0);
-      ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-      ctx.stroke();
-      ctx.beginPath();
-      ctx.moveTo(x1, y1);
-      ctx.lineTo(x1 - 6, y1 - 3.5);
-      ctx.lineTo(x1 - 6, y1 + 3.5);
-      ctx.fill();
-      ctx.globalAlpha = 1;
+      // A launch lies inside its op, below it.
+      if (b.x0 >= a.x0 && b.x1 <= a.x1 && a.y !== b.y) this.arrow(b.x0, a.y + a.h, b.x0, b.y, color);
+      else this.arrow(a.x1, a.y + a.h / 2, b.x0, b.y + b.h / 2, color);
     }
+    if (m.awaited === null || m.selected === null) return;
+    const from = this.box(m, m.awaited), wait = m.palette.name("wait");
+    if (from === null) return;
+    for (const l of [...m.counterparts, m.selected]) {
+      const to = l.rank === m.awaited.rank ? null : this.box(m, l);
+      if (to !== null) this.arrow(from.x0, to.y < from.y ? from.y : from.y + from.h, from.x0, to.y < from.y ? to.y + to.h : to.y, wait);
+    }
+  }
+
+  private arrow(x0: number, y0: number, x1: number, y1: number, color: string): void {
+    const { ctx } = this, down = x0 === x1, d = y1 > y0 ? -6 : 6;
+    const bend = Math.max(Math.min(Math.abs(x1 - x0) / 2, 60), 12);
+    ctx.strokeStyle = ctx.fillStyle = color;
+    ctx.lineWidth = 1.25;
+    ctx.globalAlpha = 0.8;
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    if (down) ctx.lineTo(x1, y1);
+    else ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+    ctx.stroke();
+    ctx.beginPath();
+    ctx.moveTo(x1, y1);
+    ctx.lineTo(x1 - (down ? 3.5 : 6), y1 + (down ? d : -3.5));
+    ctx.lineTo(x1 + (down ? 3.5 : -6), y1 + (down ? d : 3.5));
+    ctx.fill();
+    ctx.globalAlpha = 1;
   }
 
   /** A collective across the ranks: hatched until the last one came, then the transfer. */

@@ -2,7 +2,10 @@
 
 import { duration, groupDigits, signed } from "../../../../explain/report/page/format";
 import { type Child, fill, h } from "../dom";
+import { Failed } from "../api";
+import { lastArrival, way } from "./flows";
 import { VARIABLES } from "./palette";
+import type { Source } from "./source";
 import type { Counterpart, Found, Head, Link, Selected, Sum, Table } from "./wire";
 
 /** Why a rank has no counterpart, in words. */
@@ -31,9 +34,33 @@ export function swatch(of: number): HTMLElement {
 export class Panel {
   readonly el = h("section", { class: "tl-panel", "aria-label": "Details", tabindex: "0", hidden: true });
 
+  /** The args of a span. */
+  private readonly all = h("div", { class: "tl-args" });
+  private reading: AbortController | null = null;
+
   constructor(private readonly head: Head, private readonly events: PanelEvents) {}
 
+  /** All args of a span, once they are read from its file. */
+  args(s: Selected, source: Source): void {
+    this.reading?.abort();
+    const { signal } = (this.reading = new AbortController());
+    const note = (text: string) => h("p", { class: "tl-soft" }, text);
+    const known = [...this.all.children];
+    this.all.append(source.exported ? note("An exported page has these args alone.") : note("reading the file for all args …"));
+    if (source.exported) return;
+    void source.args(s, signal).then((args) => {
+      const own = s.args.filter((a) => a.name === "requests" || a.name === "thread");
+      if (args.length > 0) fill(this.all, h("h3", null, `All ${args.length} args in the file`), facts_([...own, ...args].map((a) => [a.name, a.value])));
+      else fill(this.all, ...known, note("The file gives no other args."));
+    }).catch((e: unknown) => {
+      if (signal.aborted) return;
+      if (!(e instanceof Failed) || e.status === 0) throw e;
+      fill(this.all, ...known, note(`These are the args that were kept: ${e.message}.`));
+    });
+  }
+
   hide(): void {
+    this.reading?.abort();
     this.el.hidden = true;
     fill(this.el);
   }
@@ -55,18 +82,22 @@ export class Panel {
       ["rank", this.head.ranks[s.rank]], ["start", duration(s.start_ns)], ["duration", duration(s.dur_ns)],
     ];
     if (s.wait_ns > 0) facts.push(["waits for others", duration(s.wait_ns)]);
-    if (s.last >= 0) facts.push(["last to arrive", this.head.ranks[s.last] + (s.last === s.rank ? ", this one" : "")]);
+    const last = lastArrival(s);
+    if (s.last >= 0) facts.push(["last to arrive", last !== null ? this.link(last, this.head.ranks[s.last]) : this.head.ranks[s.last] + (s.last === s.rank ? ", this one" : "")]);
     if (s.step >= 0) facts.push(["step", `${s.step}${s.step_name ? ", " + s.step_name : ""}`]);
     if (s.layer !== "") facts.push(["layer", s.layer]);
     if (s.launch !== null) facts.push(["launched by", this.link(s.launch)], ["launch delay", duration(s.delay_ns)]);
-    if (s.launches > 0) facts.push(["launched", `${groupDigits(String(s.launches))} on the GPU`], ["launch delay", duration(s.delay_ns)]);
+    if (s.launches > 0) facts.push(["launched", `${groupDigits(String(s.launches))} on the GPU`]);
+    if (s.launches > 0 && /^cuda_/.test(s.category)) facts.push(["launch delay", duration(s.delay_ns)]);
+    fill(this.all, s.args.length > 0 && facts_(s.args.map((a) => [a.name, a.value])));
     const full = s.name !== s.label && h("p", { class: "tl-full" }, s.name);
     this.open(
       [swatch(s.class), h("h2", { title: s.name }, s.label), h("span", { class: "tl-soft" }, s.category)],
-      h("div", { class: "tl-facts" }, full, facts_(facts), s.args.length > 0 && facts_(s.args.map((a) => [a.name, a.value]))),
+      way(s, (l, text) => this.link(l, text), (n) => this.head.ranks[n]),
+      h("div", { class: "tl-facts" }, full, facts_(facts), this.all),
       s.counterparts.length > 0 && this.counterparts(s),
       (s.around.length > 0 || s.launched.length > 0) && h("div", { class: "tl-around" },
-        s.launched.length > 0 && h("h3", null, "Launched by it"),
+        s.launched.length > 0 && h("h3", null, /^cuda_/.test(s.category) ? "Launched by it" : "Launched inside it"),
         s.launched.length > 0 && h("ol", null, ...s.launched.map((l) => h("li", { title: l.label }, this.link(l), h("span", { class: "tl-soft" }, " " + duration(l.dur_ns)))),
           s.launches > s.launched.length && h("li", { class: "tl-soft" }, `and ${s.launches - s.launched.length} more`)),
         s.around.length > 0 && h("h3", null, s.launch ? "Launched inside" : "Inside"),

@@ -13,7 +13,7 @@ const row = (rank: number, role: string, pinned: boolean, lane: number, lanes: n
   ({ rank, role, name: role, pinned, lane, lanes, deeper: 0, spans: 1, classes: [1] });
 
 const head: Head = {
-  epoch: 7, from_ns: -50, to_ns: 4000, window_ns: [0, 4000] as [number, number], ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], measure: "work", stretch: true, levels: [], columns: false, collectives: false, summed: 0,
+  epoch: 7, from_ns: -50, to_ns: 4000, window_ns: [0, 4000] as [number, number], ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], measure: "work", stretch: true, levels: [], columns: false, counters: 0, collectives: false, summed: 0,
   replicas: [], groupings: [], late_ns: [0, 0], blamed: [],
   rows: [row(0, "compute", true, 0, 2), row(0, "launches", true, 2, 9), row(0, "stream", false, 11, 1), row(1, "compute", true, 12, 1), row(1, "launches", true, 13, 3)],
   steps: [

@@ -4,8 +4,10 @@
 import { busy, bytes, Failed, json } from "../api";
 import type { Changes } from "../state";
 import type { State } from "./address";
+import type { Answer as Counters } from "./counters";
 import { lanesOf } from "./columns";
 import { layout, shownText } from "./layout";
+import type { Range } from "./scale";
 import { Names, Tiles } from "./tiles";
 import { Told } from "./told";
 import type { Alignment, Collectives, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
@@ -67,6 +69,11 @@ export class Source {
     });
   }
 
+  /** All args of a span, from its file. An exported page has only those that it came with. */
+  args(l: Link, signal: AbortSignal): Promise<{ name: string; value: string }[]> {
+    return this.exported ? Promise.reject(lacks()) : json("timeline/args", { c: this.c, rank: l.rank, span: l.span }, signal);
+  }
+
   range(s: State, rows: string): Promise<Table> {
     if (this.exported) {
       const n = this.head.steps.findIndex((step) => step.start_ns === s.range?.t0 && step.end_ns === s.range.t1);
@@ -100,6 +107,13 @@ export class Source {
   async ribbons(from: number, to: number): Promise<Ribbon[]> {
     if (!this.exported) return (await json<Ribbons>("timeline/ribbons", { c: this.c, from, to, most: 300 })).ribbons;
     return (await json<Ribbons>("timeline/ribbons", { c: this.c })).ribbons.filter((r) => r.first_ns < to && r.end_ns > from);
+  }
+
+  /** The counters of a time, with those of a rank if not of all. */
+  counters(view: Range, columns: number, rank: number): Promise<Counters> {
+    if (this.exported) return json("timeline/counters", { c: this.c });
+    const from = Math.floor(view.t0);
+    return json("timeline/counters", { c: this.c, from, to: Math.max(Math.ceil(view.t1), from + 1), n: columns, rank });
   }
 
   parts(r: Ribbon): Promise<Link[]> {

@@ -8,7 +8,9 @@ import { fill, h } from "../dom";
 import type { Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
+import { arrows, lastArrival } from "./flows";
 import { bandsOf, inSight } from "./ghosts";
+import { CounterRows } from "./counters";
 import { arrange } from "./groups";
 import { drawMoved, Gutter, gutterOf } from "./gutter";
 import { Heat } from "./heat";
@@ -70,6 +72,7 @@ export class Timeline implements View {
   readonly ghosts: Ghosts;
   /** The load that ran meanwhile; null: none is known. */
   readonly load: Load | null;
+  readonly counters: CounterRows;
   readonly moves = new Moves(this);
   readonly ranks = new Ranks(this);
   readonly body = h("div", { class: "tl-body", tabindex: "0", role: "region", "aria-label": "Rows of all ranks" });
@@ -106,6 +109,10 @@ export class Timeline implements View {
       this.draw("lanes");
       if (this.state.range !== null && this.state.sel < 0) this.sum();
     });
+    this.counters = new CounterRows(head.counters, {
+      load: (view, columns, rank) => this.source.counters(view, columns, rank),
+      peak: (at, rank) => this.moves.moment(at, rank),
+    });
     this.panel = new Panel(head, { go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear() });
     this.gutter = new Gutter(head, (what) => this.moves.turn(what), (rank) => this.ranks.pin(rank));
     this.spacer.append(this.gutter.el, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
@@ -113,7 +120,7 @@ export class Timeline implements View {
     this.el.append(this.tools, this.heat.el,
       h("div", { class: "tl-above tl-mini" }, h("div", { class: "legend" }, "all recorded"), this.minimap.canvas),
       h("div", { class: "tl-above tl-rule" }, this.legend, this.ruler.canvas),
-      this.load?.el ?? "", this.body, this.panel.el, this.classes);
+      this.load?.el ?? "", this.counters.el, this.body, this.panel.el, this.classes);
     new Pointing(this, this.moves).listen();
     this.moves.bind();
     this.ranks.bind();
@@ -228,6 +235,7 @@ export class Timeline implements View {
       if (this.state.rank !== rank || this.state.sel !== sel) return;
       this.selected = s;
       this.panel.span(s);
+      this.panel.args(s, this.source);
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
   }
@@ -401,6 +409,7 @@ export class Timeline implements View {
     const text = lengthOf(scene.view);
     if (this.length.textContent !== text) this.length.textContent = text;
     this.load?.paint(this.state.by === "wall" ? scene.view : null, scene.width, this.palette, this.store.params);
+    this.counters.paint(this.state.counters && this.state.by === "wall" ? scene.view : null, scene.width, this.palette, this.state.rank);
     this.offsets(scene);
     this.rest(scene);
     this.heat.view(...(a.wall && a.lanes.length > 0 ? this.stepsShown() : nowhere)); // aligned, steps lie elsewhere
@@ -419,7 +428,7 @@ export class Timeline implements View {
     this.overlay.paint({
       ...scene, lanes: new Map(scene.lanes.map((l) => [l.lane, l])), place: (l) => this.shown(l), selected: s,
       counterparts: s === null ? [] : s.counterparts.filter((c) => c.span >= 0),
-      flows: s === null ? [] : s.launch !== null ? [[s.launch, s]] : s.launched.slice(0, 30).map((l) => [s, l]),
+      flows: s === null ? [] : arrows(s), awaited: s === null ? null : s.last === s.rank ? s : lastArrival(s),
       range: this.state.range, collective: this.crossing?.links ?? null, last: this.crossing?.of.last_ns ?? 0,
     }, this.pointer);
   }
@@ -437,13 +446,14 @@ export class Timeline implements View {
   /** Loads what is shown once the view has come to rest. */
   private rest(scene: Scene): void {
     const { t0, t1 } = scene.view, ranks = this.plan.groups.filter((g) => g.y + g.height > scene.top && g.y < scene.top + scene.height).map((g) => g.rank);
-    const what = JSON.stringify([t0, t1, this.state.by, scene.stretched ? ranks : 0]);
-    if (what === this.settled || !this.head.stretch || (this.state.by !== "wall" && !scene.stretched)) return;
+    const counts = this.state.counters && this.state.by === "wall", what = JSON.stringify([t0, t1, this.state.by, scene.stretched ? ranks : 0, counts && [this.state.rank, scene.width]]);
+    if (what === this.settled || (!this.head.stretch && !counts) || (this.state.by !== "wall" && !scene.stretched)) return;
     this.settled = what;
     clearTimeout(this.settle);
     this.wait("rest");
     this.settle = window.setTimeout(() => {
       const from = Math.floor(t0), to = Math.ceil(t1);
+      if (counts) void this.counters.rest(scene.view, scene.width, this.state.rank).then(() => this.draw("lanes"));
       const loaded = scene.stretched
         ? this.source.moved(ranks, from, to, 240).then((of) => void (this.moved = new Map(ranks.map((r, i) => [r, of[i]]))))
         : this.source.ribbons(from, to).then((r) => void (this.ribbons = r));

@@ -23,6 +23,8 @@ interface Detail {
   launched?: Ref[];
   launches?: number;
   around?: Ref[];
+  op?: Ref;
+  calls?: Ref[];
   counterparts?: Counterpart[];
   self?: Link;
   group?: number;
@@ -76,7 +78,7 @@ export class Told {
     const out: Selected = {
       ...own, name: d.name, category: d.category, class: d.class, step: d.step, step_name: d.step_name ?? "", layer: d.layer ?? "", args: d.args ?? [], wait_ns: d.wait_ns ?? 0, last: d.last,
       launch: d.launch === undefined ? null : await this.link(rank, d.launch), delay_ns: d.delay_ns ?? 0, launched: await this.links(rank, d.launched), launches: d.launches ?? 0,
-      around: await this.links(rank, d.around), counterparts: d.counterparts ?? [],
+      around: await this.links(rank, d.around), op: d.op === undefined ? null : await this.link(rank, d.op), calls: await this.links(rank, d.calls), counterparts: d.counterparts ?? [],
     };
     if (d.group !== undefined) {
       const members = (await this.ask<Packed[][]>("timeline/groups", { block: Math.floor(d.group / GROUPS) }))[d.group % GROUPS];
@@ -92,7 +94,7 @@ export class Told {
     const lane = this.lanes[place[0]];
     return {
       ...l, name: l.label, category: "", class: lane.class[place[1]], step: this.head.steps.findIndex((s) => l.start_ns >= s.start_ns && l.start_ns < s.end_ns), step_name: "", layer: "",
-      args: [{ name: "details", value: "not in this page: open the capture with stepscope view" }], wait_ns: lane.wait?.[place[1]] ?? 0, last: -1, launch: null, delay_ns: 0, launched: [], launches: 0, around: [], counterparts: [],
+      args: [{ name: "details", value: "not in this page: open the capture with stepscope view" }], wait_ns: lane.wait?.[place[1]] ?? 0, last: -1, launch: null, delay_ns: 0, launched: [], launches: 0, op: null, calls: [], around: [], counterparts: [],
     };
   }
 

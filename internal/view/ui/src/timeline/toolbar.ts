@@ -18,6 +18,7 @@ export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): voi
     state.by === "wall" && ghosts.outcome() !== "" && h("span", { class: "tl-soft tl-outcome", title: ghosts.outcome() }, ghosts.outcome()),
     h("span", { class: "space" }),
     head.steps.length > 1 && h("button", { class: "button", "aria-pressed": String(map), title: "Ranks × steps (key: h)", on: { click: () => store.set({ heat: map ? "off" : head.measure }) } }, "map"),
+    head.counters > 0 && h("button", { class: "button", "aria-pressed": String(state.counters), title: "Memory, requests, clocks (key: K)", on: { click: () => store.set({ counters: state.counters ? "off" : null }) } }, "counters"),
     h("button", { class: "button", title: "The whole capture (key: 0)", on: { click: () => moves.whole() } }, "whole"),
     h("button", { class: "button", "aria-label": "Zoom out", title: "Zoom out (key: s)", on: { click: () => moves.zoom(2, at.width / 2) } }, "−"),
     h("button", { class: "button", "aria-label": "Zoom in", title: "Zoom in (key: w)", on: { click: () => moves.zoom(0.5, at.width / 2) } }, "+"),

@@ -58,6 +58,8 @@ export interface Head {
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
+  /** How many counters there are. */
+  counters: number;
   /** An exported page has all spans, and makes its tiles. */
   columns: boolean;
   /** Of an exported page: alignments by collectives are there, and sums of so many steps, from the first on. */
@@ -115,6 +117,9 @@ export interface Selected extends Link {
   launched: Link[];
   launches: number;
   around: Link[];
+  /** The op that made the launch; of an op, the first launches inside it, each with what it launched in launched. */
+  op: Link | null;
+  calls: Link[];
   counterparts: Counterpart[];
 }
 
