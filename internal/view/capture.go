@@ -44,6 +44,11 @@ type Capture struct {
 
 	worth *worth.Window
 	again sync.Mutex // held while steps are replayed
+
+	looking      sync.Once
+	looked       *report.Overview // see overview
+	counterparts *match.Counterparts
+	compared     int // number of ops that alone has compared
 }
 
 // Beside is one of several servers recorded together.

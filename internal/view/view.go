@@ -21,7 +21,6 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/view/live"
 	"github.com/stepscope/stepscope/internal/view/load"
@@ -97,7 +96,7 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 		"session":         s.session,
 		"runs":            s.list,
 		"timeline/{what}": s.of(timelines),
-		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return report.NewOverview(c.Report), nil }),
+		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return c.overview(), nil }),
 		"kernels":         s.of(s.table),
 		"flame":           s.of(s.flame),
 		"light":           s.of(lightOf),

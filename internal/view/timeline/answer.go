@@ -23,7 +23,8 @@ type Head struct {
 	Steps    []Step    `json:"steps"`
 	Replicas []Replica `json:"replicas"` // empty: all ranks step together
 	Measures []Measure `json:"measures"`
-	Measure  string    `json:"measure"` // measure that the heatmap shows initially
+	Measure  string    `json:"measure"`  // measure that the heatmap shows initially
+	Findings []Marked  `json:"findings"` // findings that the heatmap can outline
 	// Stretch reports whether ranks share collectives. Without shared collectives, the stretched axis is undefined.
 	Stretch bool `json:"stretch"`
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
@@ -39,7 +40,7 @@ type Head struct {
 func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
-		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Levels: []int{},
+		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Findings: t.marked(), Levels: []int{},
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
@@ -98,14 +99,18 @@ var answers = []struct {
 	{"beside", func(t *Timeline, q *question) (any, error) {
 		return t.Beside(int(q.number("rank", 0, 1<<31)), int32(q.number("span", 0, 1<<31-1)), q.v.Get("back") != "")
 	}},
+	{"alike", func(t *Timeline, q *question) (any, error) {
+		return t.Alike(int(q.number("rank", 0, 1<<31)), int32(q.number("span", 0, 1<<31-1)), q.v.Get("which"))
+	}},
 	{"range", func(t *Timeline, q *question) (any, error) {
 		a := q.alignment(t)
 		from, to := q.times()
 		if q.err != nil {
 			return nil, q.err
 		}
-		table := t.Range(q.rows(t), t.inOwnTime(a, from, to))
-		table.From, table.To = from, to
+		rows, own := q.rows(t), t.inOwnTime(a, from, to)
+		table := t.Range(rows, own)
+		table.From, table.To, table.Ranks = from, to, t.RankSums(rows, own)
 		return table, nil
 	}},
 	{"search", func(t *Timeline, q *question) (any, error) {

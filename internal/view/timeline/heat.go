@@ -30,14 +30,34 @@ var Measures = []Measure{
 	{"length", "length of the step", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Period) }},
 }
 
-// Telling returns the measure that shows the worst late rank of a capture most clearly.
+// Telling returns the measure that shows the first finding of a capture most clearly.
 func Telling(rep *result.Report) string {
 	for i := range rep.Findings {
-		if f := &rep.Findings[i]; f.Kind == result.Straggler {
+		if f := &rep.Findings[i]; result.KindOf(f.Kind).Class != result.Lack {
 			return f.Measure()
 		}
 	}
 	return "work"
+}
+
+// Marked is a finding about some ranks and steps, which the heatmap outlines.
+type Marked struct {
+	ID      string `json:"id"`
+	Measure string `json:"measure"`
+	Ranks   []int  `json:"ranks"`
+	First   int    `json:"first"`
+	Last    int    `json:"last"`
+}
+
+// marked returns the findings that the heatmap can outline, the most important first.
+func (t *Timeline) marked() []Marked {
+	out := []Marked{}
+	for i := range t.report.Findings {
+		if f := &t.report.Findings[i]; f.FirstStep >= 0 && len(f.Ranks) > 0 {
+			out = append(out, Marked{f.ID, f.Measure(), f.Ranks, f.FirstStep, max(f.FirstStep, f.LastStep)})
+		}
+	}
+	return out
 }
 
 // Heat returns a measure of all ranks and steps as float32 values: the values of each rank in turn, followed by the

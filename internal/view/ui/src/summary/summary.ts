@@ -22,6 +22,8 @@ interface Overview {
   says: string[];
   times: Time[];
   parts: string[];
+  /** What a large part of the time is. */
+  colours: { kind: string; part: string; text: string; finding: number }[];
   chart: Data;
   left_out: string[];
 }
@@ -39,6 +41,7 @@ interface Finding {
   next: string[];
   guide: string;
   at: Place | null;
+  measure: Measure;
 }
 
 interface Place {
@@ -46,6 +49,10 @@ interface Place {
   rank: number;
   t0: number;
   t1: number;
+  /** The interval itself, and the span that has it; below 0: there is none. */
+  start_ns: number;
+  end_ns: number;
+  span: number;
 }
 
 interface Time {
@@ -63,9 +70,10 @@ const measures: [Measure, string][] = [
   ["wait", "waiting for other ranks"],
 ];
 
-/** The parameters of the timeline for a place. */
-function placed(at: Place): Changes {
-  return { tab: "timeline", step: at.step, rank: at.rank, t0: at.t0, t1: at.t1 };
+/** The parameters of the timeline for a place of a finding: what is selected there fills a third of the width. */
+function placed(at: Place, f: Finding): Changes {
+  const room = at.end_ns - at.start_ns, selected = at.span >= 0 ? { sel: at.span } : { r0: at.start_ns, r1: at.end_ns };
+  return { tab: "timeline", step: at.step < 0 ? null : at.step, rank: at.rank, t0: at.start_ns - room, t1: at.end_ns + room, find: f.id, ...selected };
 }
 
 class Summary implements View {
@@ -74,6 +82,7 @@ class Summary implements View {
   private steps: StepView | null = null;
   private map: HeatMap | null = null;
   private overview: Overview | null = null;
+  private shown: Measure | null = null;
 
   constructor(private context: Context) {
     const { keys, store } = context;
@@ -84,8 +93,8 @@ class Summary implements View {
     keys.bind("j ArrowDown", "Summary", "next finding", () => move(1));
     keys.bind("k ArrowUp", "Summary", "previous finding", () => move(-1));
     keys.bind("Enter", "Summary", "show the finding in the timeline", () => {
-      const at = this.overview?.findings[whole(store.params, "sel", -1)]?.at;
-      if (at) store.go(elsewhere(store.params, placed(at)));
+      const f = this.overview?.findings[whole(store.params, "sel", -1)];
+      if (f?.at) store.go(elsewhere(store.params, placed(f.at, f)));
     });
     keys.bind("m", "Summary", "next measure of the map", () => {
       const at = measures.findIndex(([m]) => m === this.measure());
@@ -97,9 +106,15 @@ class Summary implements View {
     });
   }
 
+  /** The finding that the map marks: the one that was chosen, or the first that has ranks and steps; -1: there is none. */
+  private marked(): number {
+    const chosen = whole(this.context.store.params, "sel", -1), o = this.overview!;
+    return o.findings[chosen] !== undefined ? chosen : o.chart.findings.findIndex((f) => f.first >= 0 && f.ranks.length > 0);
+  }
+
   /** The measure that is shown unless the address says another. */
   private first(): Measure {
-    return this.context.capture!.map as Measure;
+    return (this.overview?.findings[whole(this.context.store.params, "sel", -1)]?.measure ?? this.context.capture!.map) as Measure;
   }
 
   private measure(): Measure {
@@ -138,7 +153,7 @@ class Summary implements View {
     const evidence = f.evidence.map((e) => h("li", null, e.text,
       e.short !== "" && h("code", { title: e.name }, e.short),
       e.kernel && !e.name.includes("\n") && this.link({ tab: "kernels", q: e.name }, "kernel"),
-      e.at && this.link(placed(e.at), "step " + e.at.step)));
+      e.at && this.link(placed(e.at, f), e.at.step < 0 ? "timeline" : "step " + e.at.step)));
     return h("article", { class: "finding sev-" + f.severity, data: { finding: String(i) }, on: { click: () => this.context.store.set({ sel: i }) } },
       h("header", null, h("span", { class: "severity" }, f.severity), h("span", { class: "cost" }, f.cost)),
       h("h3", null, f.title),
@@ -149,7 +164,7 @@ class Summary implements View {
         f.cause !== "" && h("span", { class: "chip" }, "cause: " + f.cause),
         f.passing && h("span", { class: "chip" }, "transient"),
         h("span", { class: "space" }),
-        f.at && h("span", { class: "go" }, this.link(placed(f.at), "Show in the timeline"))),
+        f.at && h("span", { class: "go" }, this.link(placed(f.at, f), "Show in the timeline"))),
       evidence.length > 0 && h("ul", { class: "evidence" }, ...evidence.slice(0, few)),
       evidence.length > few && h("details", null, h("summary", null, `and ${evidence.length - few} more`), h("ul", { class: "evidence" }, ...evidence.slice(few))),
       (f.next.length > 0 || f.guide !== "") && h("ul", { class: "next" }, ...f.next.map((text) => h("li", null, text)),
@@ -172,7 +187,9 @@ class Summary implements View {
           h("span", { role: "rowheader" }, t.rank < 0 ? "all ranks" : (o.chart.ranks[t.rank] ?? "#" + t.rank)),
           h("span", { role: "cell", class: "track" }, this.split(o, t, longest)),
           h("span", { role: "cell", class: "number" }, duration(t.per_step_ns))))),
-      h("p", { class: "keys" }, ...used.map((name) => legendKey("--" + name, partLabel(name)))));
+      h("p", { class: "keys" }, ...used.map((name) => legendKey("--" + name, partLabel(name)))),
+      h("ul", { class: "explained" }, ...o.colours.filter((c) => c.kind === kind).map((c) => h("li", null, legendKey("--" + c.part, ""), h("span", null, c.text,
+        c.finding >= 0 && h("a", { href: format({ ...this.context.store.params, sel: String(c.finding) }) }, "finding"))))));
   }
 
   /** One bar: its width is the length of a mean step, its parts are what that went into. */
@@ -213,7 +230,7 @@ class Summary implements View {
 
   /** The map of a measure, in place of that of another. */
   private draw(o: Overview, old: HTMLCanvasElement, open: (col: number, row: number) => void): void {
-    const measure = this.measure(), canvas = old.cloneNode(false) as HTMLCanvasElement;
+    const measure = (this.shown = this.measure()), canvas = old.cloneNode(false) as HTMLCanvasElement;
     old.replaceWith(canvas); // without the listeners of the map before
     if (this.map) {
       this.steps!.plots.splice(this.steps!.plots.indexOf(this.map), 1);
@@ -221,6 +238,8 @@ class Summary implements View {
       this.map.drop();
     }
     this.map = new HeatMap(canvas, o.chart, this.steps!, measure, noise(o.chart, measure), this.el.querySelector<HTMLElement>("figure .scale"));
+    this.map.only = this.marked();
+    this.steps!.row = o.chart.findings[this.map.only]?.ranks[0] ?? 0;
     this.map.onpick = open;
     this.plots.push(this.map);
     this.map.draw();
@@ -244,7 +263,12 @@ class Summary implements View {
       if (on) el.scrollIntoView({ block: "nearest" });
     }
     const f = this.overview?.findings[sel];
-    if (!this.steps || !this.map || !f?.at) return;
+    if (!this.steps || !this.map) return;
+    if (this.map.only !== this.marked()) {
+      this.map.only = this.marked();
+      this.map.draw();
+    }
+    if (!f?.at) return;
     this.steps.row = f.at.rank;
     this.steps.point(this.map.colOf(f.at.step));
   }
@@ -254,7 +278,7 @@ class Summary implements View {
     if (!o) return;
     if (now.kind !== before.kind) this.el.querySelector(".times")?.replaceWith(this.times(o));
     const canvas = this.el.querySelector<HTMLCanvasElement>("#map");
-    if (now.map !== before.map && canvas && this.map?.onpick) this.draw(o, canvas, this.map.onpick);
+    if (this.measure() !== this.shown && canvas && this.map?.onpick) this.draw(o, canvas, this.map.onpick);
     this.select();
   }
 

@@ -8,6 +8,9 @@ import { layout } from "./layout";
 import { Names, Tiles } from "./tiles";
 import type { Alignment, Collectives, Counterpart, Found, Head, Link, Member, Ribbon, Ribbons, Selected, Table } from "./wire";
 
+/** Which of the spans alike. */
+export type Which = "longest" | "next" | "previous";
+
 const lacks = () => new Failed("An exported page does not have this: open the capture with stepscope view.", 404);
 
 /** The alignment by the collective whose last rank came nearest to a time. */
@@ -108,6 +111,11 @@ export class Source {
     if (this.exported) return Promise.resolve(null);
     from = Math.floor(from);
     return json("timeline/hit", { c: this.c, lane, from, to: Math.max(Math.ceil(to), from + 1), axis: stretched ? "stretched" : null });
+  }
+
+  /** The longest, next or previous span of the same name on the same rank. */
+  alike(l: Link, which: Which): Promise<Link | null> {
+    return this.exported ? Promise.resolve(null) : json("timeline/alike", { c: this.c, rank: l.rank, span: l.span, which });
   }
 
   /** The span after another one on its lane, or before it. */

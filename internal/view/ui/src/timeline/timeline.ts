@@ -8,6 +8,7 @@ import { fill, h } from "../dom";
 import type { Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
+import { listed } from "./area";
 import { bandsOf, inSight } from "./ghosts";
 import { drawGutter, drawMoved } from "./gutter";
 import { Heat } from "./heat";
@@ -22,6 +23,7 @@ import { palette, type Palette } from "./palette";
 import { Panel, swatch } from "./panel";
 import { Pointing } from "./pointing";
 import { type Above, laneHeight, lanesOf, Ruler, stepsIn, type StepLane } from "./ruler";
+import { scrolled } from "./reveal";
 import type { Range } from "./scale";
 import { Source } from "./source";
 import { toolbar } from "./toolbar";
@@ -54,6 +56,8 @@ export class Timeline implements View {
   private frame = 0;
   private settle = 0;
   private settled = "";
+  /** The first selection was shown: an address that is opened may say itself how far it is scrolled. */
+  private arrived = false;
   private readonly waits = new Map<string, () => void>();
   private readonly watch: ResizeObserver;
 
@@ -69,7 +73,7 @@ export class Timeline implements View {
   readonly moves = new Moves(this);
   readonly body = h("div", { class: "tl-body", tabindex: "0", role: "region", "aria-label": "Rows of all ranks" });
   readonly search = h("input", { type: "search", placeholder: "Search names  /", "aria-label": "Search names of spans" });
-  private readonly panel: Panel;
+  readonly panel: Panel;
   private readonly gutter = h("div", { class: "tl-gutter" });
   private readonly strips = h("canvas", { class: "tl-strips" });
   private readonly spacer = h("div", { class: "tl-spacer" });
@@ -100,7 +104,10 @@ export class Timeline implements View {
       this.draw("lanes");
       if (this.state.range !== null && this.state.sel < 0) this.sum();
     });
-    this.panel = new Panel(head, { go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear() });
+    this.panel = new Panel(head, {
+      go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear(), alike: (which) => void this.moves.alike(which),
+      ranks: (of) => this.store.set({ rows: of === null ? null : listed(this.rowsOf(of)) }), dock: (text) => this.store.set({ panel: text }),
+    }, this.el, this.source.exported);
     this.spacer.append(this.gutter, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
     this.body.append(this.spacer);
     this.el.append(this.tools, this.heat.el,
@@ -121,6 +128,13 @@ export class Timeline implements View {
 
   get width(): number {
     return Math.max(this.body.clientWidth - GUTTER, 50);
+  }
+
+  /** It is part of the page now, so that it can be scrolled: as the address says, or to the rank that it names. */
+  attached(): void {
+    const { rank, sel, y } = this.state, group = this.plan.groups.find((g) => g.rank === rank);
+    this.body.scrollTop = this.store.params.y !== undefined || sel >= 0 || group === undefined ? y : scrolled(this.body, { ...group, lane: -1, row: -1 });
+    this.panel.dock.measure();
   }
 
   /** What tests and measurements ask for. */
@@ -162,13 +176,16 @@ export class Timeline implements View {
       this.stretchTo(this.plan.height);
       this.colours();
     }
+    const moved = changed("panel") && this.panel.dock.show(now.panel) && before !== null;
+    if (moved && s.range === null) this.select();
     if (changed("y", "only", "open") && Math.abs(this.body.scrollTop - s.y) > 1) this.body.scrollTop = s.y;
     if (changed("align", "step", "at") && (before === null || s.by !== this.alignment?.by || s.by !== "wall")) this.align();
+    this.heat.marked = s.found;
     if (changed("heat")) void this.heat.show(s.heat).then(() => this.draw("heat"));
     if (changed("set")) this.ghosts.show(now.set);
     if (changed("q")) this.seek();
     if (changed("rank", "sel") && (before === null || this.selected?.rank !== s.rank || this.selected?.span !== s.sel)) this.select();
-    if (changed("r0", "r1", "only", "open", "align", "step", "at", "sort") && s.sel < 0) this.sum();
+    if (moved || changed("r0", "r1", "rows", "only", "open", "align", "step", "at", "sort")) s.sel < 0 && this.sum();
     this.draw("lanes", "overlay", "gutter", "heat");
     toolbar(this.tools, this, this.length);
   }
@@ -214,6 +231,8 @@ export class Timeline implements View {
       if (this.state.rank !== rank || this.state.sel !== sel) return;
       this.selected = s;
       this.panel.span(s);
+      if (this.arrived || this.store.params.y === undefined) this.moves.reveal(s);
+      this.arrived = true;
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
   }
@@ -224,9 +243,10 @@ export class Timeline implements View {
       if (this.found === null) this.panel.hide();
       return;
     }
-    void this.source.range(this.state, this.rows()).then((t) => {
-      if (this.state.range?.t0 !== range.t0 || this.state.range.t1 !== range.t1 || this.state.sel >= 0) return;
-      this.panel.range(t, this.plan.groups.length, sort, this.during(range));
+    const { rows } = this.state;
+    void this.source.range(this.state, rows.length > 0 ? rows.join(",") : this.rows()).then((t) => {
+      if (this.state.range?.t0 !== range.t0 || this.state.range.t1 !== range.t1 || this.state.rows.join() !== rows.join() || this.state.sel >= 0) return;
+      this.panel.range(t, this.plan.groups.map((g) => g.rank), rows.length > 0, sort, this.during(range));
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
   }
@@ -253,8 +273,17 @@ export class Timeline implements View {
     return this.plan.groups.flatMap((g) => g.rows.map((p) => p.row)).join(",");
   }
 
+  /** The rows that are summed up, of some ranks: those that were chosen or are shown. */
+  private rowsOf(ranks: readonly number[]): number[] {
+    const shown = this.plan.groups.filter((g) => ranks.includes(g.rank)).map((g) => ({ rank: g.rank, rows: g.rows.map((p) => p.row) }));
+    return shown.flatMap((g) => {
+      const some = g.rows.filter((row) => this.state.rows.includes(row));
+      return some.length > 0 ? some : g.rows;
+    });
+  }
+
   clear(): void {
-    this.store.set({ sel: null, r0: null, r1: null });
+    this.store.set({ sel: null, r0: null, r1: null, rows: null });
     this.panel.hide();
   }
 
@@ -385,7 +414,7 @@ export class Timeline implements View {
       ...scene, lanes: new Map(scene.lanes.map((l) => [l.lane, l])), place: (l) => this.shown(l), selected: s,
       counterparts: s === null ? [] : s.counterparts.filter((c) => c.span >= 0),
       flows: s === null ? [] : s.launch !== null ? [[s.launch, s]] : s.launched.slice(0, 30).map((l) => [s, l]),
-      range: this.state.range, collective: this.crossing?.links ?? null, last: this.crossing?.of.last_ns ?? 0,
+      range: this.state.range, rows: this.state.rows.length > 0 ? new Set(this.state.rows) : null, collective: this.crossing?.links ?? null, last: this.crossing?.of.last_ns ?? 0,
     }, this.pointer);
   }
 
@@ -438,6 +467,7 @@ class Loading implements View {
       if (this.closed) return;
       this.view = new Timeline(context, head);
       this.el.replaceChildren(this.view.el);
+      this.view.attached();
       this.view.draw("lanes", "heat", "gutter");
     });
   }
