@@ -40,7 +40,7 @@ type Head struct {
 func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
-		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Findings: t.marked(), Levels: []int{},
+		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Findings: marked(t.report), Levels: []int{},
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))

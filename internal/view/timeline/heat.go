@@ -30,12 +30,14 @@ var Measures = []Measure{
 	{"length", "length of the step", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Period) }},
 }
 
-// Telling returns the measure that shows the first finding of a capture most clearly.
+// Telling returns the measure that shows the first finding about some ranks and steps most clearly or, if there is
+// none, that of the first finding.
 func Telling(rep *result.Report) string {
-	for i := range rep.Findings {
-		if f := &rep.Findings[i]; result.KindOf(f.Kind).Class != result.Lack {
-			return f.Measure()
-		}
+	if of := marked(rep); len(of) > 0 {
+		return of[0].Measure
+	}
+	if len(rep.Findings) > 0 && result.KindOf(rep.Findings[0].Kind).Class != result.Lack {
+		return rep.Findings[0].Measure()
 	}
 	return "work"
 }
@@ -50,10 +52,10 @@ type Marked struct {
 }
 
 // marked returns the findings that the heatmap can outline, the most important first.
-func (t *Timeline) marked() []Marked {
+func marked(rep *result.Report) []Marked {
 	out := []Marked{}
-	for i := range t.report.Findings {
-		if f := &t.report.Findings[i]; f.FirstStep >= 0 && len(f.Ranks) > 0 {
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; f.FirstStep >= 0 && len(f.Ranks) > 0 {
 			out = append(out, Marked{f.ID, f.Measure(), f.Ranks, f.FirstStep, max(f.FirstStep, f.LastStep)})
 		}
 	}

@@ -3,15 +3,15 @@ super(e);this.status=n}status},Ke=class a{constructor(t){this.blocks=t;this.inde
 ...s])=>[n,s])))}blocks;static mostOpen=8;open=new Map;index;block(t){let e=this.open.get(t);if(e===void 0){let n=Uint8Array.from(atob(this.blocks[t]),s=>s.charCodeAt(
 0));e=new Response(new Blob([n]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()}else this.open.delete(t);this.open.set(t,e);for(let n of this.
 open.keys()){if(this.open.size<=a.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(t);if(e===void 0)throw new z("This is\
- not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Ct=(a=>a===null?null:new Ke(JSON.
+ not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},$t=(a=>a===null?null:new Ke(JSON.
 parse(a.textContent??"[]")))(document.getElementById("answers"));function Xe(a,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.
-isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var Ve=0,Wn=()=>{};function Un(a){Wn=a}async function $t(a){
-Ve++;try{return await a}finally{setTimeout(()=>{--Ve===0&&Wn()})}}function qt(){return Ve===0}async function Ye(a,t){let e;try{e=await fetch(a,t)}catch(i){throw t.
+isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+a+(n===""?"":"?"+n)}var Ve=0,Wn=()=>{};function Un(a){Wn=a}async function qt(a){
+Ve++;try{return await a}finally{setTimeout(()=>{--Ve===0&&Wn()})}}function Ht(){return Ve===0}async function Ye(a,t){let e;try{e=await fetch(a,t)}catch(i){throw t.
 signal?.aborted?i:new z("stepscope does not answer: has it stopped?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new z(s,
-e.status)}function M(a,t={},e){let n=Xe(a,t);return $t((async()=>Ct!==null?JSON.parse(new TextDecoder().decode(await Ct.answer(n))):await(await Ye(n,e?{signal:e}:
-{})).json())())}function Je(a,t={},e){let n=Xe(a,t);return $t((async()=>Ct!==null?Ct.answer(n):await(await Ye(n,e?{signal:e}:{})).arrayBuffer())())}function Qe(a,t){
-if(Ct!==null)return Promise.reject(new z("an exported page has no server behind it",404));let e={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
-stringify(t)};return $t((async()=>await(await Ye(Xe(a),e)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
+e.status)}function M(a,t={},e){let n=Xe(a,t);return qt((async()=>$t!==null?JSON.parse(new TextDecoder().decode(await $t.answer(n))):await(await Ye(n,e?{signal:e}:
+{})).json())())}function Je(a,t={},e){let n=Xe(a,t);return qt((async()=>$t!==null?$t.answer(n):await(await Ye(n,e?{signal:e}:{})).arrayBuffer())())}function Qe(a,t){
+if($t!==null)return Promise.reject(new z("an exported page has no server behind it",404));let e={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
+stringify(t)};return qt((async()=>await(await Ye(Xe(a),e)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
 n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Gn(n,...e),n}function Gn(a,...t){
 for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function x(a,...t){a.replaceChildren(),Gn(a,...t)}var ci={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Jt=class{bindings=[];dialog=null;constructor(){addEventListener(
 "keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
@@ -170,7 +170,7 @@ h.y<=i&&h.y+h.height>s&&r.push(h.row);return r.length>1||n?r:[]}function ht(a,t)
 e),Math.max(Math.ceil(a.t1/e)-1,Math.floor(a.t0/e))]}function bt(a,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(a.t1-a.t0,50),e*1.5),i=(a.t0+a.t1)/2-n/2;
 return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function se(a){let t=(a.t1-a.t0)*.01;return{t0:a.t0-t,t1:a.t1+t}}
 function ns(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return bt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function ie(a,t,e){
-let n=(a.t1-a.t0)*t;return bt({t0:a.t0+n,t1:a.t1+n},e)}function Ht(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||
+let n=(a.t1-a.t0)*t;return bt({t0:a.t0+n,t1:a.t1+n},e)}function vt(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||
 e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/2;return bt({t0:l-r/2,t1:l+r/2},n)}function ss(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
 n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(a.t0/i)*i}}var an=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
 e position on all"},{by:"collective",title:"collective entry",help:"shifts each rank so that all enter one collective at the same position"},{by:"stretched",title:"\
@@ -191,7 +191,7 @@ s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s
 let n=[],s=[],i=e.length>0?e:a.ranks.map((h,p)=>p),r=new Map;a.rows.forEach((h,p)=>r.set(h.rank,[...r.get(h.rank)??[],p]));let l=0;for(let h of i){let p={rank:h,
 y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let u of r.get(h)??[]){let d=a.rows[u];if(!d.pinned&&!p.open){p.folded++;continue}let m=t.has(String(
 u))?d.lanes:hn(d,i.length);p.rows.push({row:u,y:l,height:m*16,lanes:m});for(let c=0;c<m;c++)s.push({lane:d.lane+c,row:u,rank:h,y:l+c*16,height:15});l+=m*16+3}l+=
-8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function vt(a,t,e){let n=0,s=a.length;for(;n<s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];
+8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function wt(a,t,e){let n=0,s=a.length;for(;n<s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];
 for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function hs(a,t){let e=new Set(a);return e.delete(t)||e.add(t),e}var bi={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function ps(a,t,e,n,s,i){
 let r=[],l=(h,p)=>{h.style.top=p+"px",r.push(h)};for(let h of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[h.rank]:0,u=s!==null&&s.by!==
 "wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+P(p):"",d=h.folded>0||h.open;l(o("div",{class:"tl-rank"+(h.rank===n?" here":"")},o("span",
@@ -263,40 +263,40 @@ style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.width=Math.round(
 n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(t).length,u=this.lines.map((d,m)=>{let c=Math.max(...d.values,0),f=(m+1)*un-1;return l.fillStyle=
 n.name(d.color),d.values.forEach((b,w)=>{let v=Math.max((d.at[w]-t.t0)*h,0),y=Math.min((d.at[w+1]-t.t0)*h,e),k=b/Math.max(c,1e-9)*(un-3);y>v&&k>0&&l.fillRect(v,
 f-k,Math.max(y-v,.5),k)}),l.fillStyle=n.name("line"),l.fillRect(0,f,e,1),o("div",null,`${d.title}, up to ${Number.isInteger(c)||c>=1e3?_(String(Math.round(c))):
-ot(c)}${d.unit}`)});u[0].append(" · ",o("a",{href:this.link(s,t),title:"These requests in Benchmark, over the visible time"},String(p))),x(this.legend,...u)}};function wt(a){return 2**Math.max(0,a-22)}var le=new Uint32Array(0),cs=new Uint8Array(0);function ms(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
+ot(c)}${d.unit}`)});u[0].append(" · ",o("a",{href:this.link(s,t),title:"These requests in Benchmark, over the visible time"},String(p))),x(this.legend,...u)}};function xt(a){return 2**Math.max(0,a-22)}var le=new Uint32Array(0),cs=new Uint8Array(0);function ms(a,t){let e=new DataView(a);if(a.byteLength<32||e.getUint32(
 0,!1)!==1397969996||e.getUint16(4,!0)!==1)throw new Error("these are not tiles of this version");if(e.getUint32(8,!0)!==t)throw new Error("the server shows anot\
 her capture now: reload the page");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n;i++){let r=32+16*i,l=e.getUint32(r+8,!0),h=e.getUint32(r+12,!0),p=h&2147483647,
 u=l===0?16:16+3*512+(18*p+7&-8),d={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:u,whole:h>>>31===1,strip:null,pieces:p,start:le,width:le,span:le,name:le,
 class:cs,flags:cs};if(l!==0){let m=a.slice(l,l+u-16);d.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
 let c=f=>new Uint32Array(m,3*512+4*p*f,p);d.start=c(0),d.width=c(1),d.span=c(2),d.name=c(3),d.class=new Uint8Array(m,3*512+16*p,p),d.flags=new Uint8Array(m,3*512+
-17*p,p)}s.push(d)}return s}var xi=16,xt=40,he=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
+17*p,p)}s.push(d)}return s}var xi=16,yt=40,he=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
 h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/xi),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
 createElement("canvas");drawn="";lanes=[];needs(t,e){let n=ht(t,e),[s,i]=ne(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
 let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),u=this.tiles.of(h,!1),m=`${p.flatMap(b=>Array.from({length:b.to-b.from+1},
 (w,v)=>u(b.lane,b.from+v))).filter(b=>b!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;m!==this.drawn&&(this.drawn=m,r.width=this.ground.width=Math.round(
-n*l),r.height=this.ground.height=Math.round(xt*l),this.strips(t,s,h,p,u)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
-t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(c,0),xt),i.fillRect(Math.min(f,n),0,n,xt),i.
-globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(c,0)-1.5,2),xt-1.5)}strips(t,e,n,s,i){
+n*l),r.height=this.ground.height=Math.round(yt*l),this.strips(t,s,h,p,u)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
+t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(c,0),yt),i.fillRect(Math.min(f,n),0,n,yt),i.
+globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(c,0)-1.5,2),yt-1.5)}strips(t,e,n,s,i){
 let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),u=new Uint32Array(p.data.buffer),d=Uint8Array.from(
 [1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),m=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,f=2**n;for(let b=0;b<s.length;b++){for(let w=0;w<l;w++){let v=Math.
 floor((t.t0+(w+.5)*c)/f),y=Math.floor(v/512),k=i(s[b].lane,y)?.strip??null,R=v-y*512,[B,D,rt]=d;if(k!==null&&k.class[R]!==0){let I=(30+k.covered[R]*.8823529411764706)/
 255,J=Math.min(k.waited[R]/Math.max(k.covered[R],1),1),[ut,Dn,jn]=e.strip[k.class[R]],[pi,di,ui]=e.wait;B+=(ut+(pi-ut)*J-B)*I,D+=(Dn+(di-Dn)*J-D)*I,rt+=(jn+(ui-
-jn)*J-rt)*I}let $=255<<24|Math.round(rt)<<16|Math.round(D)<<8|Math.round(B),at=Math.round(b*m),Pt=Math.max(Math.round((b+1)*m)-(m>=4?1:0),at+1);for(let I=at;I<Pt;I++)
+jn)*J-rt)*I}let $=255<<24|Math.round(rt)<<16|Math.round(D)<<8|Math.round(B),at=Math.round(b*m),Ct=Math.max(Math.round((b+1)*m)-(m>=4?1:0),at+1);for(let I=at;I<Ct;I++)
 u[I*l+w]=$}if(m>=4){let w=Math.min(Math.round((b+1)*m)-1,h-1),v=255<<24|d[2]<<16|d[1]<<8|d[0];for(let y=0;y<l;y++)u[w*l+y]=v}}r.putImageData(p,0,0)}};function cn(a,t,e){let n=t.only.length>0&&!t.only.includes(e.rank)?[]:t.only,s=new Set(t.open),i=pt(a,s,n),r=i.lanes.find(h=>h.lane===e.lane),l=r!==void 0?-1:a.
 rows.findIndex(h=>e.lane>=h.lane&&e.lane<h.lane+h.lanes);if(l<0)return{open:s,only:n,place:r,plan:i};for(let h of a.rows[l].pinned?[String(l)]:["r"+e.rank,String(
 l)]){if(r!==void 0)break;s.add(h),i=pt(a,s,n),r=i.lanes.find(p=>p.lane===e.lane)}return{open:s,only:n,place:r,plan:i}}function Ot(a,t){let e=a.scrollTop;return t===
 void 0||t.y>=e+4&&t.y+t.height<=e+a.clientHeight-4?e:Math.max(t.y-Math.max((a.clientHeight-t.height)/3,20),0)}var pe=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
 ython","t-profiler","t-nocore","t-other"],gs=4,bs=3,mn=([a,t,e])=>`rgb(${a},${t},${e})`;function fn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
-return .2126*n(a)+.7152*n(t)+.0722*n(e)}function gn(a,t){let e=fn(a),n=fn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function yt(a){return gn(a,[255,255,255])>=
-gn(a,[17,17,17])?"#ffffff":"#111111"}function fs(a){let t=yt(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=O([a,t],e);if(gn(n,yt(a)==="#ffffff"?
+return .2126*n(a)+.7152*n(t)+.0722*n(e)}function gn(a,t){let e=fn(a),n=fn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function kt(a){return gn(a,[255,255,255])>=
+gn(a,[17,17,17])?"#ffffff":"#111111"}function fs(a){let t=kt(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=O([a,t],e);if(gn(n,kt(a)==="#ffffff"?
 [255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function bn(){let a=Z(),t=C(a("bg")),e=fn(t)>.5,n=fs(C(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[mn(
-n),mn(O([n,t],.3))],waitText:yt(n),name:a};for(let i of pe){let r=C(a(i)),l=[r,O([r,e?[255,255,255]:[0,0,0]],.16),O([r,e?[0,0,0]:[255,255,255]],.1),O([r,t],.78)].
-map(fs);for(let h of l)s.fill.push(mn(h)),s.text.push(yt(h));s.strip.push(O([r,t],.18))}return s}var et=18,kt=18,vs=24,ws=16,yi=4;function de(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
+n),mn(O([n,t],.3))],waitText:kt(n),name:a};for(let i of pe){let r=C(a(i)),l=[r,O([r,e?[255,255,255]:[0,0,0]],.16),O([r,e?[0,0,0]:[255,255,255]],.1),O([r,t],.78)].
+map(fs);for(let h of l)s.fill.push(mn(h)),s.text.push(kt(h));s.strip.push(O([r,t],.18))}return s}var et=18,Mt=18,vs=24,ws=16,yi=4;function de(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
 left:0};let e=a.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,ws),left:Math.max(e.length-ws,0)}}function Bt(a){return a>
 yi?10:18}function ki(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.min(
 Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(i)+" "+s}function ue(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)e++;
 let n=e;for(;n<a.length&&(a[n].end_ns===0||a[n].start_ns<t.t1);)n++;return[e,n]}var F=class a{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
-return t.wall?a.below(t)+(e?vs:0):et}static steps(t){return t.lanes.length*Bt(t.lanes.length)}static below(t){return et+a.steps(t)+(t.otherwise?kt:0)}paint(t,e){
+return t.wall?a.below(t)+(e?vs:0):et}static steps(t){return t.lanes.length*Bt(t.lanes.length)}static below(t){return et+a.steps(t)+(t.otherwise?Mt:0)}paint(t,e){
 let{ctx:n}=this,s=window.devicePixelRatio||1;if(this.canvas.width=Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=
 t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)
 return;let i=Bt(t.lanes.length);t.lanes.forEach((r,l)=>this.lane(t,r.steps,et+l*i,i)),t.otherwise&&this.ghosts(t),e>a.below(t)&&this.ribbons(t)}x(t,e){return(e-
@@ -306,11 +306,11 @@ l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),
 l;p+=h){let u=e[p];if(u.end_ns===0)continue;let d=e[p+1],m=d!==void 0&&d.end_ns!==0?Math.min(u.end_ns,d.start_ns):u.end_ns,c=Math.max(Math.round(this.x(t,u.start_ns)),
 -2),f=Math.min(Math.round(this.x(t,m)),t.width+2),b=Math.max(f-c-(f-c>3?1:0),1),w=t.palette.name(u.slow?"high":mt(u.kind));i.fillStyle=w,i.globalAlpha=p===t.picked?
 1:.3,i.fillRect(c,n,b,s-2),i.globalAlpha=1,i.fillRect(c,n+s-4,b,2);let v=String(p),y=b>30+6.5*(u.kind.length+6)?`step ${v} · ${u.kind}${u.slow?" · slow":""}`:
-v;b<y.length*6.5+6||s<18||(i.fillStyle=p===t.picked?yt(Mi(w)):t.palette.name("text"),i.fillText(y,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=re(t.ghosts,
+v;b<y.length*6.5+6||s<18||(i.fillStyle=p===t.picked?kt(Mi(w)):t.palette.name("text"),i.fillText(y,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=re(t.ghosts,
 t.view),s=et+a.steps(t);e.textAlign="left";let i=Math.max(Math.ceil(n.length/(t.width/2)),1);for(let r=0;r<n.length;r+=i){let l=n[r],h=Math.max(Math.round(this.
 x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),u=Math.min(Math.round(this.x(t,l.end)),t.width+2),d=Math.max(p-h-(p-h>3?1:0),1);e.fillStyle=
-t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,d,kt-2),e.globalAlpha=1,e.fillRect(h,s+kt-4,d,2),e.fillRect(p-1,s,2,kt-2),e.fillRect(Math.min(p,u),s+kt/
-2-1,Math.abs(u-p),1);let m=zt(l.end-l.from,l.would-l.from);d<m.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(m,Math.max(h,0)+4,s+kt/2-1))}}static ghostAt(t,e,n){
+t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,d,Mt-2),e.globalAlpha=1,e.fillRect(h,s+Mt-4,d,2),e.fillRect(p-1,s,2,Mt-2),e.fillRect(Math.min(p,u),s+Mt/
+2-1,Math.abs(u-p),1);let m=zt(l.end-l.from,l.would-l.from);d<m.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(m,Math.max(h,0)+4,s+Mt/2-1))}}static ghostAt(t,e,n){
 if(!t.wall||!t.otherwise||n<et+a.steps(t)||n>=a.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0);return t.ghosts.find(i=>i.from<=s&&s<Math.max(
 i.end,i.would))??null}ribbons(t){let{ctx:e}=this,n=a.below(t)+2,s=vs-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);
 if(h<0||r>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-r<.75))continue;e.fillStyle=t.palette.name("wait");let p=i.
@@ -322,23 +322,24 @@ let s=t.wall?t.lanes[Math.floor((n-et)/Bt(t.lanes.length))]:void 0;if(s===void 0
 (a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",g(a.last_ns-a.first_ns)],["waited, all ranks",g(a.wait_ns)],["then until all \
 have left",g(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Mi(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var me=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
 keys(n).length>0?s.store.set({...this.place(),...n},e):this.write())}place(){let{state:t,body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),
-y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;this.at.store.
-set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(ns(n.state.view,n.time(
-e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(ie(this.at.state.view,t,this.at.all))}whole(){this.look(se(this.at.all))}steps(t,e,n,s={},i){
-this.look(on(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{open:l,only:h,place:p,plan:u}=cn(i,s.state,t),{start:d,end:m}=s.shown(
-t),c=Ot(r,p);s.stretchTo(u.height),r.scrollTop=c,this.look(Ht(s.state.view,d,m-d,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,rows:null,open:[...l].join("\
-,")||null,only:h.join(",")||null,y:Math.round(c)||null})}reveal(t){let{at:e}=this,{open:n,only:s}=cn(e.head,e.state,t);(n.size!==e.state.open.size||s.length!==e.
-state.only.length)&&e.store.set({open:[...n].join(",")||null,only:s.join(",")||null}),e.body.scrollTop=Ot(e.body,e.plan.lanes.find(i=>i.lane===t.lane))}compare(t,e){
-let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:us(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"pu\
-sh",{only:l.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,y:null})}choices(){let{head:t,source:e}=this.at,n=s=>s==="collective"?!e.exported||
-t.collectives:s!=="stretched"||!e.exported;return an.filter(s=>s.by!=="stretched"&&s.by!=="collective"||t.stretch&&n(s.by))}cycle(){let t=this.choices(),e=t.findIndex(
-n=>n.by===this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.t1)/2),l=e.
-step>=0?e.step:Math.max(ce(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.step??null,
-at:t==="collective"?h:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:ce(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),n.steps.length-
-1);this.steps(i,i,"replace",{step:i})}async nextFound(t){let{state:e,selected:n,source:s}=this.at;if(e.q==="")return;let i=n!==null?n.start_ns:t?e.view.t1:e.view.
-t0,r=await s.search(e.q,this.at.rows(),i,t);r.next!==null&&this.go(r.next,"replace")}async beside(t){let{selected:e,source:n}=this.at,s=e!==null?await n.beside(
-e,t):await this.first();s!==null&&this.go(s,"replace")}async alike(t){let{selected:e,source:n}=this.at,s=e===null?null:await n.alike(e,t);s!==null&&this.go(s)}async first(){
-let{plan:t,body:e,state:n}=this.at;for(let s of vt(t.lanes,e.scrollTop,e.scrollTop+e.clientHeight)){let i=await this.hit(s,n.view.t0,n.view.t1);if(i!==null)return i}
+y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;this.timer=
+0,this.at.store.set(this.place()),this.at.state.view=t,this.at.done("address")},250)}get pending(){return this.timer!==0}close(){clearTimeout(this.timer)}zoom(t,e){
+let{at:n}=this;this.look(ns(n.state.view,n.time(e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(ie(this.at.state.view,t,this.at.all))}whole(){
+this.look(se(this.at.all))}steps(t,e,n,s={},i){this.look(on(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{open:l,only:h,place:p,
+plan:u}=cn(i,s.state,t),{start:d,end:m}=s.shown(t),c=Ot(r,p);s.stretchTo(u.height),r.scrollTop=c,this.look(vt(s.state.view,d,m-d,s.all,n),e,{rank:t.rank,sel:t.span,
+r0:null,r1:null,rows:null,open:[...l].join(",")||null,only:h.join(",")||null,y:Math.round(c)||null})}frame(t){let{start:e,end:n}=this.at.shown(t);this.look(vt(this.
+at.state.view,e,n-e,this.at.all))}reveal(t){let{at:e}=this,{open:n,only:s}=cn(e.head,e.state,t);(n.size!==e.state.open.size||s.length!==e.state.only.length)&&e.
+store.set({open:[...n].join(",")||null,only:s.join(",")||null}),e.body.scrollTop=Ot(e.body,e.plan.lanes.find(i=>i.lane===t.lane))}compare(t,e){let{head:n,heat:s,
+body:i}=this.at,r=s.cells===null?-1:us(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:l.join("\
+,"),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,y:null})}choices(){let{head:t,source:e}=this.at,n=s=>s==="collective"?!e.exported||t.collectives:
+s!=="stretched"||!e.exported;return an.filter(s=>s.by!=="stretched"&&s.by!=="collective"||t.stretch&&n(s.by))}cycle(){let t=this.choices(),e=t.findIndex(n=>n.by===
+this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.t1)/2),l=e.step>=0?e.
+step:Math.max(ce(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.step??null,at:t===
+"collective"?h:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:ce(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),n.steps.length-1);
+this.steps(i,i,"replace",{step:i})}async nextFound(t){let{state:e,selected:n,source:s}=this.at;if(e.q==="")return;let i=n!==null?n.start_ns:t?e.view.t1:e.view.t0,
+r=await s.search(e.q,this.at.rows(),i,t);r.next!==null&&this.go(r.next,"replace")}async beside(t){let{selected:e,source:n}=this.at,s=e!==null?await n.beside(e,t):
+await this.first();s!==null&&this.go(s,"replace")}async alike(t){let{selected:e,source:n}=this.at,s=e===null?null:await n.alike(e,t);s!==null&&this.go(s)}async first(){
+let{plan:t,body:e,state:n}=this.at;for(let s of wt(t.lanes,e.scrollTop,e.scrollTop+e.clientHeight)){let i=await this.hit(s,n.view.t0,n.view.t1);if(i!==null)return i}
 return null}hit(t,e,n){let s=this.at.alignment?.moved_ns[t.rank]??0;return this.at.source.hit(t.lane,e-s,n-s,this.at.state.by==="stretched")}async lanesAway(t){
 let{selected:e,plan:n,body:s}=this.at;if(e===null)return void(s.scrollTop+=t*48);for(let i=n.lanes.findIndex(r=>r.lane===e.lane)+t;i>=0&&i<n.lanes.length;i+=t){
 let{start:r,end:l}=this.at.shown(e),h=await this.hit(n.lanes[i],r,l);if(h!==null)return this.go(h,"replace")}}counterpart(t){let e=this.at.selected;if(e===null)
@@ -346,7 +347,7 @@ return;let n=e.counterparts.filter(r=>r.span>=0),s=n.filter(r=>t>0?r.rank>e.rank
 i,"replace")}turn(t){this.at.store.set({open:[...hs(this.at.state.open,t)].join(",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(i,r,l)=>t.context.keys.
 bind(i,"Timeline",r,l);s("w +","zoom in",()=>this.zoom(.75)),s("s -","zoom out",()=>this.zoom(1/.75)),s("a ArrowLeft","to the left",()=>this.pan(-.1)),s("d Arro\
 wRight","to the right",()=>this.pan(.1)),s("0 Home","the whole capture",()=>this.whole()),s("f","fit the selection to the view",()=>{let{selected:i,state:r}=t;i!==
-null?this.go(i,"replace",!0):r.range!==null&&this.look(Ht(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0))}),s("m","sum up the work during the selected span",
+null?this.go(i,"replace",!0):r.range!==null&&this.look(vt(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0))}),s("m","sum up the work during the selected span",
 ()=>{if(t.selected===null)return;let{start:i,end:r}=t.shown(t.selected);e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),rows:null,sel:null},"push")}),s("\
 [","the previous step",()=>this.nextStep(-1)),s("]","the next step",()=>this.nextStep(1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",",
 "and the previous one",()=>{this.beside(!0)}),s(">","the next span of the same name on the rank",()=>{this.alike("next")}),s("<","and the previous one",()=>{this.
@@ -357,17 +358,17 @@ ane above",()=>{this.lanesAway(-1)}),s("c","to the counterpart on the next rank"
 "H","next measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.heat);e.set({heat:n.measures[(i+1)%n.measures.length].id})}),s("g","choose a wha\
 t-if change",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fold all rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all \
 ranks again",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),s("n","the next search result",()=>{this.nextFound(!1)}),s("N","and the previous\
- one",()=>{this.nextFound(!0)}),s("Escape","clear the selection",()=>t.clear())}};function Mt(a){let t=new Map;for(let e of(a??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
-slice(s+1))}return t}function St(a){let t=It(a).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function It(a){return[...a].
-map(([t,e])=>t+"="+e)}function Ft(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function j(a,t){return a===""?t:a+"."+t}function _t(a){return a===
+ one",()=>{this.nextFound(!0)}),s("Escape","clear the selection",()=>t.clear())}};function St(a){let t=new Map;for(let e of(a??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
+slice(s+1))}return t}function _t(a){let t=It(a).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function It(a){return[...a].
+map(([t,e])=>t+"="+e)}function Ft(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function j(a,t){return a===""?t:a+"."+t}function Tt(a){return a===
 "peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}var fe=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
-this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=It(Mt(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
+this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=It(St(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
 asked===t&&(this.answer=n,this.all=n.known?rs(n.lengths):[],this.over=as(this.all),this.arrived())}).catch(n=>{if(!(n instanceof z)||n.status===0)throw n;this.asked===
-t&&(this.lacks=n.message,this.arrived())})}words(){return[...Mt(this.asked)].map(([t,e])=>`${t} ${_t(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
+t&&(this.lacks=n.message,this.arrived())})}words(){return[...St(this.asked)].map(([t,e])=>`${t} ${Tt(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
 null?this.lacks:t.known?e===void 0?"":`${e.kind} ${g(e.step_ns)} → ${g(e.without_ns)} (${zt(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n){let s=(h,p,u)=>{
-let d=St(Ft(new Map,j(h,p),u));return this.known!==null&&!this.known.includes(`${j(h,p)}=${u}`)?!1:o("option",{value:d},`${j(h,p)} ${_t(u)}`)},i=e>=0&&t.length>
+let d=_t(Ft(new Map,j(h,p),u));return this.known!==null&&!this.known.includes(`${j(h,p)}=${u}`)?!1:o("option",{value:d},`${j(h,p)} ${Tt(u)}`)},i=e>=0&&t.length>
 1?t[e]:"",r=o("select",{"aria-label":"What if",class:"tl-whatif",title:"Where each step would end if … (key: g)",on:{change:()=>n(r.value||null)}},o("option",
-{value:""},"what if …"),...["host","device","collective","gap"].map(h=>s("",h,"0")),...i===""?[]:["work","host","device"].map(h=>s(i,h,"peers"))),l=St(Mt(this.
+{value:""},"what if …"),...["host","device","collective","gap"].map(h=>s("",h,"0")),...i===""?[]:["work","host","device"].map(h=>s(i,h,"peers"))),l=_t(St(this.
 asked))??"";return[...r.options].some(h=>h.value===l)||r.append(o("option",{value:l},this.words())),r.value=l,r}};var ge=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
 r=Math.round(t.height*s);this.canvas.width!==i||this.canvas.height!==r?(this.canvas.width=i,this.canvas.height=r):(n.setTransform(1,0,0,1,0,0),n.clearRect(0,0,i,
 r)),n.setTransform(s,0,0,s,0,0);let l=t.palette.name("mark"),h=t.palette.name("strong");if(t.range!==null&&this.shade(t,t.range,h),t.collective!==null&&this.collective(
@@ -412,11 +413,11 @@ round((s.end-t.view.t0)*n),l=s.top-t.top,h=s.bottom-s.top;e.globalAlpha=.3,this.
 let{ctx:e,stats:n,pieces:s}=this,{level:i,needs:r}=a.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),u=this.tiles.levelsOf(t.
 stretched).filter(m=>m>i).sort((m,c)=>m-c).map(m=>({level:m,get:this.tiles.of(m,t.stretched)}));s.n=0,this.first.length=0;let d=[];for(let m=0;m<r.length;m++){let{
 lane:c,from:f,to:b}=r[m],w=t.lanes[m],v=t.moved[w.rank]??0;this.first.push(s.n);let y=null;for(let k=f;k<=b&&d.length<_i;k++){let R=(k*h+v-t.view.t0)*l,B=h*l,D=w.
-y-t.top,rt=w.height,$=p(c,k),at=0,Pt=512;if($===void 0){n.missing++;for(let I of u){let J=2**(I.level-i),ut=Math.floor(k/J);if($=I.get(c,ut),$!==void 0){Pt=512/
-J,at=(k-ut*J)*Pt,$!==y&&this.gather($,m,(ut*h*J+v-t.view.t0)*l,l*wt(I.level),l*2**I.level,I.level,t),y=$;break}}}else n.tiles++,n.viewBytes+=$.bytes,this.gather(
-$,m,R,l*wt(i),l*2**i,i,t);$!==void 0&&$.strip!==null&&!($===y&&$.whole)&&d.push({row:this.atlas.row($,t.palette,this.frame),from:at,columns:Pt,x:R,w:B,y:D,h:rt})}}
+y-t.top,rt=w.height,$=p(c,k),at=0,Ct=512;if($===void 0){n.missing++;for(let I of u){let J=2**(I.level-i),ut=Math.floor(k/J);if($=I.get(c,ut),$!==void 0){Ct=512/
+J,at=(k-ut*J)*Ct,$!==y&&this.gather($,m,(ut*h*J+v-t.view.t0)*l,l*xt(I.level),l*2**I.level,I.level,t),y=$;break}}}else n.tiles++,n.viewBytes+=$.bytes,this.gather(
+$,m,R,l*xt(i),l*2**i,i,t);$!==void 0&&$.strip!==null&&!($===y&&$.whole)&&d.push({row:this.atlas.row($,t.palette,this.frame),from:at,columns:Ct,x:R,w:B,y:D,h:rt})}}
 this.first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m of d)e.drawImage(this.atlas.canvas,m.from,m.row,m.columns,1,m.x,m.y,m.w,m.h);
-n.drawImage=d.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=wt(r)/2**r;for(let u=0;u<t.pieces&&h.n<be.most;u++){let d=n+t.start[u]*s,m=d+t.width[u]*
+n.drawImage=d.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=xt(r)/2**r;for(let u=0;u<t.pieces&&h.n<be.most;u++){let d=n+t.start[u]*s,m=d+t.width[u]*
 s,c=d;if((t.flags[u]&8)!==0&&t.strip!==null){let v=Math.floor(t.start[u]*p),y=Math.min(Math.ceil((t.start[u]+t.width[u])*p),512),k=v+ +(v<y&&t.strip.waited[v]>0);
 for(;k>v&&k<y&&t.strip.waited[k]>=128;)k++;k>v&&(c=Math.min(n+k*i,m))}let f=h.n-1;if((t.flags[u]&1)!==0&&f>=this.first[e]&&h.span[f]===t.span[u]){c>d&&(h.wait[f]=
 c),h.x1[f]=m;continue}let b=t.name[u],w=t.class[u];h.x0[h.n]=d,h.x1[h.n]=m,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=w,h.color[h.n]=w*gs+(l.found!==null&&!l.found.
@@ -440,9 +441,9 @@ first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;r.x1[p]<=t?l=p+1:h=p}return l
 x0:r.x0[l],x1:r.x1[l]}:i}return null}classAt(t,e){let n=this.scene,s=ht(n.view,n.width),i=n.view.t0+e/n.width*(n.view.t1-n.view.t0)-(n.moved[t.rank]??0),r=512*2**
 s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(i/r));if(l?.strip==null)return{class:0,covered:0};let h=Math.floor((i-l.index*r)/2**s);return{class:l.strip.class[h],
 covered:l.strip.covered[h]/255}}};function Ms(a){let t=[],e=s=>(s.textContent??"").replace(/\s+/g," ").trim(),n=s=>{if(!(s instanceof HTMLElement&&(s.dataset.tool!==void 0||s.hidden)))if(s instanceof
-HTMLDListElement)for(let i of s.querySelectorAll("dt"))t.push(`${e(i)}: ${i.nextElementSibling===null?"":e(i.nextElementSibling)}`);else if(s instanceof HTMLTableRowElement)
-t.push([...s.cells].filter(i=>i.dataset.tool===void 0).map(i=>i.dataset.text??e(i)).join("	"));else if(/^(H\d|P|LI)$/.test(s.tagName))t.push(e(s));else if(s.childElementCount===
-0)e(s)!==""&&t.push(e(s));else for(let i of s.children)n(i)};return n(a),t.join(`
+HTMLDListElement)for(let i of s.querySelectorAll("dt")){let r=i.nextElementSibling;r!==null&&r.querySelector("[data-tool]")===null&&t.push(`${e(i)}: ${e(r)}`)}else if(s instanceof
+HTMLTableRowElement)t.push([...s.cells].filter(i=>i.dataset.tool===void 0).map(i=>i.dataset.text??e(i)).join("	"));else if(/^(H\d|P|LI)$/.test(s.tagName))t.push(
+e(s));else if(s.childElementCount===0)e(s)!==""&&t.push(e(s));else for(let i of s.children)n(i)};return n(a),t.join(`
 `)+`
 `}async function Ss(a){try{await navigator.clipboard.writeText(a)}catch{let t=document.body.appendChild(document.createElement("textarea")),e=document.activeElement;
 t.value=a,t.select(),document.execCommand("copy"),t.remove(),e instanceof HTMLElement&&e.focus()}}var ve={below:110,side:260},we=class{constructor(t,e,n){this.root=t;this.panel=e;this.set=n;let{handle:s}=this;s.addEventListener("pointerdown",i=>{s.setPointerCapture(
@@ -466,7 +467,7 @@ null?"":s(c.longest,g(c.longest.dur_ns)+" "+c.longest.label)))},d=t.ranks.every(
 y rank",n&&i!==null&&o("button",{class:"tl-link",data:{tool:""},on:{click:()=>i(null)}},"all visible rows")),o("table",null,o("thead",null,o("tr",null,i!==null&&
 e.length>1&&o("td",{data:{tool:""}}),o("th",{scope:"col"},"rank"),o("td",{data:{tool:""}}),...l.map(m=>o("th",{scope:"col",class:"r"},m.title==="compute"&&!d?"b\
 usy":m.title)),o("th",{scope:"col"},"longest span"))),o("tbody",null,...e.slice(0,yn).map(u))),e.length>yn&&o("p",{class:"tl-soft"},`${e.length-yn} more ranks a\
-re left out: show fewer, or drag over their rows.`))}var Ts=7;function Ls(a,t,e,n,s){let i=512*2**e,r=wt(e),l=null;for(let h=Math.floor((n-s)/i);h<=Math.floor((n+s)/i);h++){let p=a(t,h);if(p!==void 0)for(let u=0;u<
+re left out: show fewer, or drag over their rows.`))}var Ts=7;function Ls(a,t,e,n,s){let i=512*2**e,r=xt(e),l=null;for(let h=Math.floor((n-s)/i);h<=Math.floor((n+s)/i);h++){let p=a(t,h);if(p!==void 0)for(let u=0;u<
 p.pieces;u++){let d=h*i+p.start[u]*r,m=p.flags[u];(m&1)===0&&(l=jt(l,d,n,s)),(m&2)===0&&(l=jt(l,d+p.width[u]*r,n,s))}}return l}function jt(a,t,e,n){return Math.
 abs(t-e)<=n&&(a===null||Math.abs(t-e)<Math.abs(a-e))?t:a}function Wt(a){let[t,e]=(Math.abs(a)/1e6).toFixed(3).split(".");return`${a<0?"-":""}${t.replace(/\B(?=(\d{3})+$)/g,
 ",")}.${e} ms`}var Ri={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\
@@ -528,7 +529,7 @@ n.addEventListener("pointerleave",()=>this.hover(-1,-1)),s.addEventListener("poi
 "pointerleave",()=>this.hoverRuler(-1,-1))}measure(t,e,n){let{at:s}=this,i=t.ctrlKey||t.metaKey,r=s.body.scrollTop,l=t.offsetX,h=t.offsetY,p=i?s.time(e):this.snapped(
 e,n),u=i?s.time(l):this.snapped(l,h),d={t0:Math.round(Math.min(p,u)),t1:Math.round(Math.max(p,u))};s.state.range=d,s.state.rows=es(s.plan,n+r,h+r,t.altKey),q(s.
 overlay.canvas,l,h,{title:g(d.t1-d.t0),rows:[["from",Wt(d.t0)],["to",Wt(d.t1)],["rows",s.state.rows.length===0?"all that are visible":String(s.state.rows.length)]]}),
-s.draw("overlay")}snapped(t,e){let{at:n}=this,s=n.time(t),{view:i,by:r}=n.state,l=Ts*(i.t1-i.t0)/n.width,h=n.body.scrollTop,p=vt(n.plan.lanes,e+h,e+h+1)[0],u=r===
+s.draw("overlay")}snapped(t,e){let{at:n}=this,s=n.time(t),{view:i,by:r}=n.state,l=Ts*(i.t1-i.t0)/n.width,h=n.body.scrollTop,p=wt(n.plan.lanes,e+h,e+h+1)[0],u=r===
 "stretched",d=null;if(p!==void 0){let m=u?0:n.alignment?.moved_ns[p.rank]??0,c=ht(i,n.width);d=Ls(n.source.tiles.of(c,u),p.lane,c,s-m,l),d!==null&&(d+=m)}if(r===
 "wall")for(let m of n.head.steps)m.end_ns>0&&(d=jt(jt(d,m.start_ns,s,l),m.end_ns,s,l));return d??s}wheel(t,e=!1){let n=t.deltaMode===1?16:1,s=t.deltaX*n,i=t.deltaY*
 n,r=t.clientX-this.at.overlay.canvas.getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.abs(i)>=Math.abs(s))this.moves.zoom(Math.exp(Math.
@@ -536,7 +537,7 @@ min(Math.max(i,-240),240)/300),r);else if(t.shiftKey||Math.abs(s)>Math.abs(i))th
 let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();let i=(l,h)=>n.store.set({rank:l,sel:h,r0:null,r1:null,rows:null},"push");if("span"in s)return i(
 s.lane.rank,s.span);let r=await this.moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),i=F.stepAt(
 s,t,e),r=F.ribbonAt(s,t,e);if(i!==null){let l=i.lane.steps[i.step];n.store.set({step:i.step,r0:l.start_ns,r1:l.end_ns,rows:null,sel:null},"push")}else if(r!==null){
-let l=Math.max(r.last_ns-r.first_ns,r.end_ns-r.last_ns,1e3);n.state.view=Ht({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){
+let l=Math.max(r.last_ns-r.first_ns,r.end_ns-r.last_ns,1e3);n.state.view=vt({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){
 let{at:n}=this,s=t<0?null:n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),
 s===null)return A();if("span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?A():q(n.overlay.canvas,t,e,{title:n.head.classes[i],
 rows:[["busy here",S(Math.round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){let{head:s,state:i,source:r,width:l,overlay:h}=this.at,p=s.rows[t.
@@ -596,80 +597,84 @@ whatif??null,()=>{this.draw("lanes","gutter"),Mn(this.tools,this,this.length)});
 clear(),alike:r=>{this.moves.alike(r)},ranks:r=>this.store.set({rows:r===null?null:ee(this.rowsOf(r))}),dock:r=>this.store.set({panel:r})},this.el,this.source.exported),
 this.spacer.append(this.gutter,o("div",{class:"tl-stage"},this.painter.canvas,this.strips,this.overlay.canvas)),this.body.append(this.spacer),this.el.append(this.
 tools,this.heat.el,o("div",{class:"tl-above tl-mini"},o("div",{class:"legend"},"whole capture"),this.minimap.canvas),o("div",{class:"tl-above tl-rule"},this.legend,
-this.ruler.canvas),this.load?.el??"",this.body,this.panel.el,this.classes),new Me(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(()=>this.
-draw("lanes","heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=o("div",{class:"tl"});all;source;state;plan={
-groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=bn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";arrived=!1;waits=new Map;watch;painter;overlay=new ge(
+this.ruler.canvas),this.load?.el??"",this.body,this.panel.el,this.classes),new Me(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(()=>{
+this.hold(),this.draw("lanes","heat","gutter")}),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=o("div",{class:"t\
+l"});all;source;state;plan={groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=bn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";arrived=!1;high=0;waits=new Map;watch;painter;overlay=new ge(
 o("canvas",{class:"overlay"}));ruler=new F(o("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;ghosts;load;moves=new me(this);body=o(
 "div",{class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=o("input",{type:"search",placeholder:"Search names  /","aria-label":"\
 Search names of spans"});panel;gutter=o("div",{class:"tl-gutter"});strips=o("canvas",{class:"tl-strips"});spacer=o("div",{class:"tl-spacer"});length=o("span",{class:"\
 length",title:"Visible time"});tools=o("div",{class:"tl-tools"});legend=o("div",{class:"legend"});classes=o("p",{class:"tl-classes","aria-label":"Colours"});get store(){
 return this.context.store}get width(){return Math.max(this.body.clientWidth-Hi,50)}attached(){let{rank:t,sel:e,y:n}=this.state,s=this.plan.groups.find(i=>i.rank===
 t);this.body.scrollTop=this.store.params.y!==void 0||e>=0||s===void 0?n:Ot(this.body,{...s,lane:-1,row:-1}),this.panel.dock.measure()}count(){let{tiles:t}=this.
-source;window.__stats=Object.assign(this.painter.stats,{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>qt()&&this.frame===0,shown:()=>this.
-state.view,step:e=>this.head.steps[e],look:e=>{let n=this.head.steps[this.head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+
-n.end_ns)/2))}})}wait(t){this.done(t),$t(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){
-let n=this.state=ln(t,this.head),s=(...r)=>e===null||r.some(l=>t[l]!==e[l]);s("only","open")&&(this.plan=pt(this.head,n.open,n.only),this.stretchTo(this.plan.height),
-this.colours());let i=s("panel")&&this.panel.dock.show(t.panel)&&e!==null;i&&n.range===null&&this.select(),s("y","only","open")&&Math.abs(this.body.scrollTop-n.
-y)>1&&(this.body.scrollTop=n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&this.align(),this.heat.marked=n.found,s("heat")&&this.
-heat.show(n.heat).then(()=>this.draw("heat")),s("set")&&this.ghosts.show(t.set),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||this.
-selected?.span!==n.sel)&&this.select(),(i||s("r0","r1","rows","only","open","align","step","at","sort"))&&n.sel<0&&this.sum(),this.draw("lanes","overlay","gutte\
-r","heat"),Mn(this.tools,this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.
-alignment=t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&
-(this.search.value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),
-this.state.view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){
-let{rank:t,sel:e}=this.state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());
-return}this.source.span(t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=n,this.panel.span(n),(this.arrived||this.store.params.y===void 0)&&
-this.moves.reveal(n),this.arrived=!0,this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&&
-this.panel.hide();return}let{rows:n}=this.state;this.source.range(this.state,n.length>0?n.join(","):this.rows()).then(s=>{this.state.range?.t0!==t.t0||this.state.
-range.t1!==t.t1||this.state.rows.join()!==n.join()||this.state.sel>=0||(this.panel.range(s,this.plan.groups.map(i=>i.rank),n.length>0,e,this.during(t)),this.draw(
-"overlay","lanes"))}).catch(s=>this.lacking(s))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return o("p",{class:"\
-tl-requests"},`Requests in progress: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(i=>o("a",{class:"chip",href:e.link(this.store.params,t,i)},String(i))),
-n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof z)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","\
-lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}rowsOf(t){return this.plan.groups.filter(n=>t.includes(n.rank)).map(n=>({rank:n.
-rank,rows:n.rows.map(s=>s.row)})).flatMap(n=>{let s=n.rows.filter(i=>this.state.rows.includes(i));return s.length>0?s:n.rows})}clear(){this.store.set({sel:null,
-r0:null,r1:null,rows:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by===
-"stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){
-for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=bn(),this.painter.restyle(),this.draw(
-"lanes","heat","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].
-sort((e,n)=>e-n).map(e=>o("span",{class:"key"},ye(e),this.head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-swatch tl-waits"}),"waits\
- for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=de(this.head,this.state.only);if(this.state.by===
-"wall"&&i.length===1){let{steps:p}=i[0],[u,d]=ue(p,n);if((d-u)*40<this.width)for(let m=u;m<d;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(
-p=>p.y+p.height>t&&p.y<t+e),l=zi*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?os(re(this.ghosts.all,n),r,l,Ni):[];return{view:n,width:this.width,height:e,top:t,
-lanes:vt(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===
-null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){let{lanes:t}=de(this.head,this.state.only);return{view:this.state.
-view,width:this.width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.
-ghosts.over}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;this.dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===
-0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")&&(ps(this.gutter,this.head,this.plan,this.state.rank,this.alignment,s=>this.moves.
-turn(s)),this.gutter.style.height=Math.max(this.plan.height,this.body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(this.palette),n.script.push(
-performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3))}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=de(this.head,this.state.only),s=Bt(e.length),
-i=this.otherwise(e);x(this.legend,o("div",null,this.state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more replicas not shown`),...t?e.map(
-r=>{let l=o("div",{class:s<18?"low":null},r.name===""?"steps":"steps of "+r.name);return l.style.height=s+"px",l}):[],t&&i!==""&&o("div",{title:"if "+i},"if "+i),
-t&&this.head.stretch&&o("div",null,"waits in collectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Dt.needs(t),{tiles:s}=this.source;this.painter.paint(t);
-for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,
-this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),
-this.minimap.canvas.style.height=xt+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=F.height(r,this.head.stretch);this.ruler.
-canvas.style.height=l+"px",this.ruler.paint(r,l);let h=ys(t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.paint(this.state.by==="wal\
-l"?t.view:null,t.width,this.palette,this.store.params),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){
-let[t,e]=ue(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.overlays++,this.overlay.paint(
-{...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:
-t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,rows:this.state.rows.length>0?new Set(this.state.rows):null,collective:this.
-crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by===
-"step"||this.state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((r,l)=>[
-l,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);ds(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){
-let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);
-i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(
-()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((u,d)=>[u,p[d]]))}):this.source.ribbons(r,l).
-then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.
-keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),A()}},_n=class{el=o("div",null);view=null;closed=!1;constructor(t){M("timeline/hea\
-d",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Sn(t,e),this.el.replaceChildren(this.view.el),this.view.attached(),this.view.draw("lanes","heat","\
-gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},As={id:"timeline",title:"Timeline",needs:"\
-capture",open:a=>new _n(a)};function Oi(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
+source;window.__stats=Object.assign(this.painter.stats,{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>Ht()&&this.frame===0,shown:()=>this.
+state.view,box:()=>this.box(),selected:()=>this.selected,step:e=>this.head.steps[e],look:e=>{let n=this.head.steps[this.head.steps.length-1]??{start_ns:this.all.
+t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}hold(){let{selected:t,body:e,high:n}=this,s=t===null?void 0:this.plan.lanes.find(i=>i.lane===
+t.lane);this.high=e.clientHeight,t!==null&&s!==void 0&&s.y+s.height>e.scrollTop&&s.y<e.scrollTop+n&&this.moves.reveal(t)}box(){let t=this.selected,{view:e}=this.
+state,n=e.t1-e.t0;if(t===null)return null;let{start:s,end:i}=this.shown(t),r=this.plan.lanes.find(h=>h.lane===t.lane),l=this.body.scrollTop;return{left:(s-e.t0)/
+n,width:(i-s)/n,seen:r!==void 0&&r.y>=l&&r.y+r.height<=l+this.body.clientHeight}}wait(t){this.done(t),qt(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.
+get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=(...r)=>e===null||r.some(l=>t[l]!==e[l]),s=ln(t,this.head);this.moves.pending&&!n("\
+t0","t1")&&(s.view=this.state.view),this.state=s,n("only","open")&&(this.plan=pt(this.head,s.open,s.only),this.stretchTo(this.plan.height),this.colours());let i=n(
+"panel")&&this.panel.dock.show(t.panel)&&e!==null;i&&s.range===null&&this.select(),n("y","only","open")&&Math.abs(this.body.scrollTop-s.y)>1&&(this.body.scrollTop=
+s.y),n("align","step","at")&&(e===null||s.by!==this.alignment?.by||s.by!=="wall")&&this.align(),this.heat.marked=s.found,n("heat")&&this.heat.show(s.heat).then(
+()=>this.draw("heat")),n("set")&&this.ghosts.show(t.set),n("q")&&this.seek(),n("rank","sel")&&(e===null||this.selected?.rank!==s.rank||this.selected?.span!==s.sel)&&
+this.select(),(i||n("r0","r1","rows","only","open","align","step","at","sort"))&&s.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","heat"),Mn(this.tools,
+this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=t,this.settled=
+"",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.value=t),t===
+""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.view.t0,!1).
+then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,sel:e}=this.
+state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.source.span(
+t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=n,this.panel.span(n),(this.arrived||this.store.params.y===void 0)&&this.moves.reveal(n),!this.
+arrived&&this.store.params.t0===void 0&&this.moves.frame(n),this.arrived=!0,this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.
+state;if(t===null){this.found===null&&this.panel.hide();return}let{rows:n}=this.state;this.source.range(this.state,n.length>0?n.join(","):this.rows()).then(s=>{
+this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.rows.join()!==n.join()||this.state.sel>=0||(this.panel.range(s,this.plan.groups.map(i=>i.rank),
+n.length>0,e,this.during(t)),this.draw("overlay","lanes"))}).catch(s=>this.lacking(s))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.
+during(t),s=40;return o("p",{class:"tl-requests"},`Requests in progress: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(i=>o("a",{class:"chip",href:e.link(
+this.store.params,t,i)},String(i))),n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof z)||t.status===0)throw t;this.selected=null,this.panel.note(
+t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}rowsOf(t){return this.plan.groups.filter(n=>t.
+includes(n.rank)).map(n=>({rank:n.rank,rows:n.rows.map(s=>s.row)})).flatMap(n=>{let s=n.rows.filter(i=>this.state.rows.includes(i));return s.length>0?s:n.rows})}clear(){
+this.store.set({sel:null,r0:null,r1:null,rows:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){
+if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+
+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=bn(),this.painter.
+restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(
+this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},ye(e),this.head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-sw\
+atch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=de(this.head,this.state.
+only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[u,d]=ue(p,n);if((d-u)*40<this.width)for(let m=u;m<d;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}
+let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=zi*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?os(re(this.ghosts.all,n),r,l,Ni):[];return{view:n,
+width:this.width,height:e,top:t,lanes:wt(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.
+palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){let{lanes:t}=de(this.head,this.state.
+only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.
+otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;this.dirty=new Set,!(!this.el.isConnected||
+this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")&&(ps(this.gutter,this.head,this.plan,this.state.rank,this.
+alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,this.body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(
+this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3))}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=de(this.head,
+this.state.only),s=Bt(e.length),i=this.otherwise(e);x(this.legend,o("div",null,this.state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more\
+ replicas not shown`),...t?e.map(r=>{let l=o("div",{class:s<18?"low":null},r.name===""?"steps":"steps of "+r.name);return l.style.height=s+"px",l}):[],t&&i!==""&&
+o("div",{title:"if "+i},"if "+i),t&&this.head.stretch&&o("div",null,"waits in collectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Dt.needs(t),{tiles:s}=this.
+source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[this.painter.canvas,this.
+overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),
+s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=yt+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=F.height(r,
+this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=ys(t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.
+paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.view(...this.stepsShown()),
+this.marks()}stepsShown(){let[t,e]=ue(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.
+overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.
+span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,rows:this.state.rows.length>0?new Set(this.
+state.rows):null,collective:this.crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==
+null&&(this.state.by==="step"||this.state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.
+moved_ns??[]).map((r,l)=>[l,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);ds(this.strips,this.plan,t.top,t.width,t.height,s,i,this.
+palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,
+this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait(
+"rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((u,d)=>[
+u,p[d]]))}):this.source.ribbons(r,l).then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.
+settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),A()}},_n=class{el=o("div",null);view=null;closed=!1;constructor(t){
+M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Sn(t,e),this.el.replaceChildren(this.view.el),this.view.attached(),this.view.draw("\
+lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},As={id:"timeline",title:"\
+Timeline",needs:"capture",open:a=>new _n(a)};function Oi(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
 (h,p)=>{let u=l(h),d=l(p);return Number.isNaN(u)||Number.isNaN(d)?Number(Number.isNaN(u))-Number(Number.isNaN(d)):r*(+(u>d)-+(u<d))})}return i.sort((l,h)=>r*s.text(
 l).localeCompare(s.text(h),"en"))}function Bi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
 every(r=>i.includes(r))})}function Tn(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
 test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
 `}function Ps(a,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));o("a",{href:n,download:a}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Ii=100,
-Tt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
+Lt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=o(
 "div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Oi(Bi(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
 Ii),r=o("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,u=t.startsWith("-"),d=p?u?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return o("th",{scope:"col",
@@ -713,7 +718,7 @@ n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="A
 n.node),!0):!1;case"Escape":{let i=Ee(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function ji(a,t){let e=0;for(;a.parent[t]>=
 0;t=a.parent[t])e++;return e}function Wi(a,t,e){if(a.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;a.measureText(t.slice(0,i)+"…").
 width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var Ae={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},Ui=["c","by","rank","kind","vs"],Ln=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Tt(e,
+frame:{title:"Python",one:"Python function"}},Ui=["c","by","rank","kind","vs"],Ln=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Lt(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","next grouping",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, clear the selection",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),
@@ -804,11 +809,11 @@ meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&thi
 ers","time of collectives once all ranks have arrived"],gap:["Gaps","unexplained time on the device"],"class:gemm":["GEMM","time of matrix products"],"class:com\
 m":["communication","time of kernels that communicate"]},tr=2,er=.05,Pn=class{constructor(t){this.context=t;t.keys.bind("0","What if","reset",()=>t.store.set({set:null})),
 x(this.el,this.panel,this.outcome),this.ask()}context;el=o("div",{class:"whatif"});panel=o("section",{class:"panel","aria-label":"Changes"});outcome=o("section",
-{class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){return Mt(this.context.
+{class:"outcome","aria-label":"Predicted step times","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){return St(this.context.
 store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.asking.abort(),this.asking=
 new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:It(this.settings())},t).then(e=>{let n=this.answer===null;this.answer=
 e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{let n=this.context.session.
-exported?new Map:this.settings();this.context.store.set({set:St(Ft(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.answer,{capture:e,session:n,
+exported?new Map:this.settings();this.context.store.set({set:_t(Ft(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.answer,{capture:e,session:n,
 store:s}=this.context,i=e?.ranks??[],r=o("select",{"aria-label":"Of rank",on:{change:()=>s.set({rank:r.value})}},o("option",{value:""},"of all ranks"),...i.map(
 (h,p)=>o("option",{value:String(p),disabled:!this.answered(h+".")},"of "+h)));r.value=s.params.rank??"";let l=t.parts.filter(h=>h.id.startsWith("class:")).sort(
 (h,p)=>p.share-h.share);x(this.panel,o("h2",null,"Changes"),i.length>1&&o("p",null,r),...t.parts.filter(h=>!h.id.startsWith("class:")).map(h=>this.slider(h)),o(
@@ -820,11 +825,11 @@ answered(j(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.i
 peers choice-one",data:{peers:t.id},title:"like the median of the other ranks",on:{click:()=>this.set(j(this.rank(),t.id),this.settings().get(j(this.rank(),t.id))===
 "peers"?"1":"peers")}},"like peers");return o("div",{class:"slider"},o("label",{for:"set-"+t.id,title:n},e),o("span",{class:"path",title:"of the critical path"},
 t.share>=5e-4?S(t.share):""),o("output",{for:"set-"+t.id,data:{said:t.id}}),i,r)}say(t,e){let n=this.panel.querySelector(`[data-said="${CSS.escape(t)}"]`);n&&x(
-n,_t(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.part,i=t.get(j(e,s))??"1";(document.
+n,Tt(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.part,i=t.get(j(e,s))??"1";(document.
 activeElement!==n||i==="1")&&(n.value=i==="peers"?"1":i),this.say(s,i);let r=this.panel.querySelector(`[data-peers="${CSS.escape(s)}"]`);r&&(r.disabled=e===""||
 !this.answered(j(e,s)+"=peers"),r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let h of this.plots.splice(0))
-h.drop();let s=[...this.settings()],i=s.map(([h,p])=>o("button",{class:"chip",title:"reset",on:{click:()=>e.set({set:St(Ft(this.settings(),h,"1"))})}},h," ",o("\
-b",null,_t(p))," ×"));if(!t.known){x(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",null,"Unknown: "),t.why+"."),o("p",{class:"\
+h.drop();let s=[...this.settings()],i=s.map(([h,p])=>o("button",{class:"chip",title:"reset",on:{click:()=>e.set({set:_t(Ft(this.settings(),h,"1"))})}},h," ",o("\
+b",null,Tt(p))," ×"));if(!t.known){x(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",null,"Unknown: "),t.why+"."),o("p",{class:"\
 note"},"There is no prediction if the recorded steps cannot be replayed."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(p=>n?.ranks[p]??"#"+p).join(" "):"";
 x(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...i),s.length>0&&o("p",null,o("a",{href:E(L(e.params,{tab:"\
 timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.map(h=>nr(h,l(h.ranks)))),...t.lengths.flatMap(
@@ -903,18 +908,18 @@ spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[th
 this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ir(a,t){let e=a.shares.findIndex(n=>n>=t);return a.values[e<0?a.values.length-1:e]}function qn(a){return o("div",null,o("div",{class:"scroll",role:"region",tabindex:"0","aria-label":a.title+", table"},o("table",null,o("thead",null,o("tr",null,
 ...a.cols.map(t=>t.name===""?o("td"):o("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),o("tbody",null,...a.rows.map(t=>o("tr",null,...t.cells.
 map(rr)))))),a.omitted&&o("p",{class:"soft"},a.omitted))}function rr(a){return o("td",{class:a.right?"r":a.wrap?"w":a.short?"n":void 0},a.code?o("code",{title:a.
-full},a.text):a.text)}function Us(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Et(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
-return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var Lt=18,ze=class extends nt{constructor(e,n,s,i){super(e,i.lanes.length*Lt+12,n,s,!1);this.steps=i;this.
+full},a.text):a.text)}function Us(a,t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function Rt(a){let t=a.dp_rank>=0?"DP"+String(a.dp_rank).padStart(2,"0"):"";
+return[a.server,t].filter(e=>e!=="").join(" ")||"steps"}var Et=18,ze=class extends nt{constructor(e,n,s,i){super(e,i.lanes.length*Et+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
-i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/Lt),0),this.rows()-
+i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/Et),0),this.rows()-
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
 hi-this.view.lo)*this.bench.bin_ns)/s.w,p=Us(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
-kinds.map(p=>i(mt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,u)=>{let d=s.y+u*Lt;n.
-fillStyle=i("soft"),n.fillText(ar(n,Et(p),s.x-8),s.x-6,d+Lt/2),n.fillStyle=i("line"),n.fillRect(s.x,d+Lt-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=Us(p.to,
+kinds.map(p=>i(mt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,u)=>{let d=s.y+u*Et;n.
+fillStyle=i("soft"),n.fillText(ar(n,Rt(p),s.x-8),s.x-6,d+Et/2),n.fillStyle=i("line"),n.fillRect(s.x,d+Et-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=Us(p.to,
 l);c<p.from.length&&p.from[c]<=h;c++){let f=this.lit===null||this.lit[u].has(c),b=this.at(p.from[c],s),w=Math.max(this.at(p.to[c],s),b+.5);w<m+.5&&!f||(n.globalAlpha=
-f?1:.2,n.fillStyle=r[p.kind[c]],n.fillRect(b,d+3,w-b-(w-b>3?1:0),Lt-6),m=Math.max(m,w))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
+f?1:.2,n.fillStyle=r[p.kind[c]],n.fillRect(b,d+3,w-b-(w-b>3?1:0),Et-6),m=Math.max(m,w))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
-title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",Et(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-
+title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",Rt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-
 i.from[s.step])],["from",g(i.from[s.step])],["requests of this load",_(String(i.batch[s.step]))]]}}};function ar(a,t,e){if(a.measureText(t).width<=e)return t;for(;t.
 length>1&&a.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function or(a){return Math.min(Math.max(a*9,40),360)}var Oe=class extends nt{constructor(e,n,s,i){
 super(e,or(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
@@ -948,7 +953,7 @@ String(i.index),o("small",null,"×"+i.steps))))),o("section",null,o("h3",null,"M
 name==="sent"?g(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+g(Math.abs(i.at-n)))]))),o("section",null,o("h3",null,"Facts"),o("dl",null,...a.facts.flatMap(
 ([i,r])=>[o("dt",null,i),o("dd",null,r)]))))}function lr(a,t){return o("section",null,o("h3",null,a+" ",o("b",null,g(t.ns)),t.place&&o("span",{class:"soft"}," o\
 n "+t.place)),Be(t.parts))}function hr(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
-"Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${Et(r)}\
+"Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${Rt(r)}\
 : ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var pr=2e5,dr=120,Ie=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new ct(r.running.length,pr/r.bin_ns);let l=v=>o(
 "canvas",{tabindex:"0",role:"img","aria-label":v}),h=(v,y,k,...R)=>o("figure",null,o("figcaption",null,typeof v=="string"?o("span",null,v):v,o("span",{class:"ke\
 ys"},...y.map(([B,D])=>Ys(B,D)),...R)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],u=o("input",{type:"ch\
@@ -995,7 +1000,7 @@ close:()=>this.choose(null)})))}async showStep(t){let e=this.chosen,n=this.steps
 if(e!==this.chosen||!this.steps||!n)return;this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,s.with.map(r=>r.index)),this.lanes?.light([t]);let i=this.
 timeline(t.lane,n.from[t.step],n.to[t.step]);this.panel(o("aside",{class:"panel","aria-label":"Step "+t.step},o("header",null,o("h2",null,`Step ${t.step}`),o("b\
 utton",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:()=>this.choose(null)}},"×")),o("p",null,o("code",null,this.steps.names[n.name[t.step]])),
-o("dl",null,o("dt",null,"where"),o("dd",null,Et(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,g(n.from[t.
+o("dl",null,o("dt",null,"where"),o("dd",null,Rt(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,g(n.from[t.
 step])),o("dt",null,"took"),o("dd",null,g(n.to[t.step]-n.from[t.step]))),i&&o("p",null,o("a",{href:i},"show in the timeline")),o("section",null,o("h3",null,s.with.
 length?"Requests in this step":"No request of this load was in this step"),o("p",{class:"chips"},...s.with.map(r=>o("button",{class:"chip",title:r.id,on:{click:()=>this.
 choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return E(L(this.store.params,
@@ -1047,12 +1052,12 @@ i.fillStyle=l("line"),i.fillRect(0,De-1,r,1),i.lineWidth=1.25,ei(i,ti(t,e,n,r,De
 bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:i}=e,{now:r,span:l}=this.
 sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((u,d)=>p.line.at[d]>=r-l?u??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
 "top";for(let[p,u]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=u,n.fillText(p===1?"now":"−"+g(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
-w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ei(n,ti(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ni=60;function si(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}var Rt=class extends We{marks=[];found(t){
+w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)ei(n,ti(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ni=60;function si(a,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(a)>1?null:[Math.max(s(a),0),Math.min(s(t),1)]}var At=class extends We{marks=[];found(t){
 this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=si(i.after_ms,i.onset_ms,this.sight),l=si(i.
 at_ms,i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high"),r&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*r[0],n.y,Math.max(n.w*(r[1]-r[0]),2),n.h),e.globalAlpha=1),
 l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},ii={
 alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},ri=a=>a.kind!=="begin",Ue=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,o("h2",null,
-"Findings"),this.list),this.write()}marks;open;told=o("section",{class:"watched","aria-live":"polite"});plot=new Rt(o("canvas",{role:"img","aria-label":"Request\
+"Findings"),this.list),this.write()}marks;open;told=o("section",{class:"watched","aria-live":"polite"});plot=new At(o("canvas",{role:"img","aria-label":"Request\
 s of the busiest rank relative to the mean, over the last minutes"}),t=>t.toFixed(1));figure=o("figure",null,o("figcaption",null,"Busiest rank over the mean"),this.
 plot.canvas);list=o("ol",{class:"marks"});add(t){if(this.marks.push(t),!!ri(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
 children.length>ni;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
@@ -1060,20 +1065,20 @@ n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}dr
 length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t.length?t.map(e=>this.item(e)):[o("li",{class:"soft"},"Nothing yet.")])}item(t){
 let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return o("li",{class:ii[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},o("time",{datetime:new Date(t.at_ms).
 toISOString()},e(t.at_ms)),o("b",null,ii[t.kind]??t.kind),o("span",null,[t.server,t.rank].filter(n=>n).join(" ")),o("span",{class:"text"},t.text,t.capture!==""&&
-" ",t.capture!==""&&o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var ai={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Kt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function At(a,t){return t==
+" ",t.capture!==""&&o("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var ai={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Kt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function Pt(a,t){return t==
 null?"–":a==="usage"?S(t):_(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function fr({name:a,role:t}){return t===""||a.toLowerCase().includes(
 t)?a:`${t} ${a}`}var zn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Fe.map(s=>({measure:s,value:o("b"),spark:new je(Kt[s])})),this.el=o("tr",null,
 o("th",{scope:"row"},n),...this.cells.map(s=>o("td",{data:{title:ai[s.measure]}},o("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
-let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=At(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
+let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=Pt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
 this.dp,i.measure),e[i.measure],n)}},On=class{constructor(t){this.context=t;this.steps.value=String(T(t.store.params,"steps",10)),this.steps.addEventListener("c\
 hange",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),
 x(this.el,o("p",{class:"soft"},"Asking the servers…")),this.events=new EventSource("api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(
 e)),this.on("capture",e=>this.capture(e)),this.on("mark",e=>this.mark(e)),this.events.addEventListener("error",()=>this.lost("stepscope does not answer: has it \
 stopped?"))}context;el=o("div",{class:"live"});events;history=new Gt(0);servers=[];rows=new Map;cards=o("div",{class:"cards"});body=o("tbody");trouble=o("p",{class:"\
 lost",role:"status",hidden:!0});shot=o("section",{class:"shot"});steps=o("input",{type:"number",min:"1",max:"10000","aria-label":"Forward steps"});button=o("but\
-ton",{class:"button",on:{click:()=>{this.record()}}},"Record");told=o("div",{class:"told","aria-live":"polite"});requests=new Rt(o("canvas",{role:"img","aria-la\
-bel":"Requests running and queued over the last minutes"}),t=>At("running",t));output=new Rt(o("canvas",{role:"img","aria-label":"Output tokens per second over \
-the last minutes"}),t=>At("tokens",t));watched=null;awaited=0;pending=0;on(t,e){this.events.addEventListener(t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=
+ton",{class:"button",on:{click:()=>{this.record()}}},"Record");told=o("div",{class:"told","aria-live":"polite"});requests=new At(o("canvas",{role:"img","aria-la\
+bel":"Requests running and queued over the last minutes"}),t=>Pt("running",t));output=new At(o("canvas",{role:"img","aria-label":"Output tokens per second over \
+the last minutes"}),t=>Pt("tokens",t));watched=null;awaited=0;pending=0;on(t,e){this.events.addEventListener(t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=
 String(T(this.context.store.params,"steps",10))}restyle(){this.draw()}close(){this.events.close(),cancelAnimationFrame(this.pending),this.requests.drop(),this.output.
 drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.servers,this.history=new Gt(t.servers.length);
 for(let n of t.samples)this.history.add(n);this.rows.clear(),this.lost(""),x(this.shot,o("label",null,"Record ",this.steps," forward steps of all ranks "),this.
@@ -1093,7 +1098,7 @@ c.draw(this.history,n,i);this.requests.show([{line:this.history.total("running")
 output.show([{line:this.history.total("tokens"),color:Kt.tokens}],i),this.watched&&(this.watched.show(this.servers.map((c,f)=>this.history.imbalance(f)),i),this.
 requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(c=>c?.ranks??[]),l=c=>t.map(f=>f?.[c]).filter(f=>f!=null).sort((f,b)=>b.
 mean_ns-f.mean_ns)[0],h=r.map(c=>c.usage).filter(c=>c!==null),p=l("ttft"),u=l("itl"),d=(c,f,b)=>o("div",{class:"card"},o("span",null,c),o("b",null,f),o("span",null,
-b));x(this.cards,d("Running",At("running",st(r.map(c=>c.running))),"requests"),d("Queued",At("queued",st(r.map(c=>c.queued))),"requests"),d("Output",At("tokens",
+b));x(this.cards,d("Running",Pt("running",st(r.map(c=>c.running))),"requests"),d("Queued",Pt("queued",st(r.map(c=>c.queued))),"requests"),d("Output",Pt("tokens",
 st(t.map(c=>c?.tokens??null))),"tokens/s"),d("KV cache",h.length?S(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),d("TTFT",p?g(p.mean_ns):
 "–",p?"mean now; p99 "+Nn(p):"no first token at the moment"),d("Between tokens",u?g(u.mean_ns):"–",u?"mean now; p99 "+Nn(u):"no token at the moment"));let m=t.
 map((c,f)=>c?.error?`${this.servers[f].name}: ${c.error}`:c?.restarted?`${this.servers[f].name} was restarted`:"").filter(c=>c!=="");this.lost(m.join("; ")),this.
@@ -1109,7 +1114,7 @@ e.go(L(e.params,{tab:"summary",c:t,run:null}))}};function gr(){return{el:o("div"
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
 recorded."))}}var oi={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new On(a):gr()};function br(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function li(a){let t=Math.abs(a.value)>=1e3?_(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
-var Bn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Tt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
+var Bn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Lt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return x(this.el,o("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 each keep one."));x(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${_(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
@@ -1140,7 +1145,7 @@ return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(L(this.
 ight":"dark"})}paint(){let{theme:t}=this.store.params,e=it.dataset.theme;it.dataset.theme=t==="light"||t==="dark"?t:hi.matches?"dark":"light",it.dataset.theme!==
 e&&this.view?.restyle?.()}change(t,e){delete it.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,i=this.capture();if(n.needs==="capture"&&t.c!==
 void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.
-session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),qt()&&this.ready()}reach(t){let e=E(this.store.params);if(this.reaching===e)return;this.reaching=
+session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),Ht()&&this.ready()}reach(t){let e=E(this.store.params);if(this.reaching===e)return;this.reaching=
 e,this.view?.close?.(),this.view=null,this.shown="",Y.className="",x(Y,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params);let n=()=>this.
 reaching===e;M("session",{open:t}).then(s=>{n()&&(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.store.params,this.store.params))}).catch(
 s=>{n()&&(Y.replaceChildren(),Vt(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.
@@ -1149,7 +1154,7 @@ try{this.view=t.open(n),Y.className="view-"+t.id,Y.replaceChildren(this.view.el)
 r=>this.offers(r)).map(r=>o("a",{href:E(L(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.
 hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`;let i=Yt(this.session);this.picker.hidden=i.length<2||!["c\
 apture","light"].includes(t.needs)&&t!==Ge,this.picker.hidden||(x(this.picker,...i.map(r=>o("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.
-title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{qt()&&(it.dataset.
+title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Ht()&&(it.dataset.
 ready="1")}))}};function vr({exported:a,version:t}){return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",
 null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}; stepscope view shows the whole capture.`)))}document.body.replaceChildren(
 Xt,Y);M("session").then(a=>new Fn(a)).catch(Vt);})();

@@ -7,7 +7,10 @@ export function asText(el: Element): string {
   const walk = (e: Element): void => {
     if (e instanceof HTMLElement && (e.dataset.tool !== undefined || e.hidden)) return;
     if (e instanceof HTMLDListElement) {
-      for (const dt of e.querySelectorAll("dt")) lines.push(`${text(dt)}: ${dt.nextElementSibling === null ? "" : text(dt.nextElementSibling)}`);
+      for (const dt of e.querySelectorAll("dt")) {
+        const dd = dt.nextElementSibling;
+        if (dd !== null && dd.querySelector("[data-tool]") === null) lines.push(`${text(dt)}: ${text(dd)}`);
+      }
     } else if (e instanceof HTMLTableRowElement) lines.push([...e.cells].filter((c) => c.dataset.tool === undefined).map((c) => (c.dataset.text ?? text(c))).join("\t"));
     else if (/^(H\d|P|LI)$/.test(e.tagName)) lines.push(text(e));
     else if (e.childElementCount === 0) text(e) !== "" && lines.push(text(e));

@@ -38,10 +38,16 @@ export class Moves {
     this.at.wait("address");
     this.timer = window.setTimeout(() => {
       const view = this.at.state.view;
+      this.timer = 0;
       this.at.store.set(this.place());
       this.at.state.view = view; // not rounded, so that zooming in and out comes back to where it was
       this.at.done("address");
     }, 250);
+  }
+
+  /** What is shown is not in the address yet. */
+  get pending(): boolean {
+    return this.timer !== 0;
   }
 
   close(): void {
@@ -74,6 +80,12 @@ export class Moves {
     this.look(framed(at.state.view, start, end - start, at.all, always), how, {
       rank: l.rank, sel: l.span, r0: null, r1: null, rows: null, open: [...open].join(",") || null, only: only.join(",") || null, y: Math.round(y) || null,
     });
+  }
+
+  /** Shows the time of a span, if it is not seen well. */
+  frame(l: Link): void {
+    const { start, end } = this.at.shown(l);
+    this.look(framed(this.at.state.view, start, end - start, this.at.all));
   }
 
   /** Unfolds the row of what is selected, and scrolls to it. */

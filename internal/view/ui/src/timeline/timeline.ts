@@ -58,6 +58,8 @@ export class Timeline implements View {
   private settled = "";
   /** The first selection was shown: an address that is opened may say itself how far it is scrolled. */
   private arrived = false;
+  /** The height of the rows' part of the page, when it was last looked at. */
+  private high = 0;
   private readonly waits = new Map<string, () => void>();
   private readonly watch: ResizeObserver;
 
@@ -116,7 +118,10 @@ export class Timeline implements View {
       this.load?.el ?? "", this.body, this.panel.el, this.classes);
     new Pointing(this, this.moves).listen();
     this.moves.bind();
-    this.watch = new ResizeObserver(() => this.draw("lanes", "heat", "gutter"));
+    this.watch = new ResizeObserver(() => {
+      this.hold();
+      this.draw("lanes", "heat", "gutter");
+    });
     this.watch.observe(this.body);
     this.apply(this.store.params, null);
     this.count();
@@ -142,13 +147,28 @@ export class Timeline implements View {
     const { tiles } = this.source;
     (window as unknown as { __stats: unknown }).__stats = Object.assign(this.painter.stats, {
       received: () => tiles.received, requests: () => tiles.requests, kept: () => tiles.kept(), idle: () => quiet() && this.frame === 0,
-      shown: () => this.state.view, step: (n: number) => this.head.steps[n],
+      shown: () => this.state.view, box: () => this.box(), selected: () => this.selected, step: (n: number) => this.head.steps[n],
       /** Shows a view around the middle of the last step. */
       look: (around: (at: number) => Range) => {
         const s = this.head.steps[this.head.steps.length - 1] ?? { start_ns: this.all.t0, end_ns: this.all.t1 };
         this.moves.look(around((s.start_ns + s.end_ns) / 2));
       },
     });
+  }
+
+  /** Keeps a selection that is in view there when the rows get more or less room. */
+  private hold(): void {
+    const { selected: s, body, high } = this, l = s === null ? undefined : this.plan.lanes.find((p) => p.lane === s.lane);
+    this.high = body.clientHeight;
+    if (s !== null && l !== undefined && l.y + l.height > body.scrollTop && l.y < body.scrollTop + high) this.moves.reveal(s);
+  }
+
+  /** Where the selection is, in shares of the width, and whether its row is in view. */
+  private box(): { left: number; width: number; seen: boolean } | null {
+    const s = this.selected, { view } = this.state, length = view.t1 - view.t0;
+    if (s === null) return null;
+    const { start, end } = this.shown(s), l = this.plan.lanes.find((p) => p.lane === s.lane), top = this.body.scrollTop;
+    return { left: (start - view.t0) / length, width: (end - start) / length, seen: l !== undefined && l.y >= top && l.y + l.height <= top + this.body.clientHeight };
   }
 
   /** Something is to come, for which those wait who want all of a picture. */
@@ -169,8 +189,10 @@ export class Timeline implements View {
   }
 
   private apply(now: Params, before: Params | null): void {
-    const s = (this.state = read(now, this.head));
     const changed = (...names: string[]) => before === null || names.some((n) => now[n] !== before[n]);
+    const s = read(now, this.head);
+    if (this.moves.pending && !changed("t0", "t1")) s.view = this.state.view; // which is not in the address yet
+    this.state = s;
     if (changed("only", "open")) {
       this.plan = layout(this.head, s.open, s.only);
       this.stretchTo(this.plan.height);
@@ -232,6 +254,7 @@ export class Timeline implements View {
       this.selected = s;
       this.panel.span(s);
       if (this.arrived || this.store.params.y === undefined) this.moves.reveal(s);
+      if (!this.arrived && this.store.params.t0 === undefined) this.moves.frame(s);
       this.arrived = true;
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
