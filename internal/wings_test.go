@@ -19,7 +19,7 @@ var wings = [][]struct {
 	may  string
 }{
 	{{"cmd", "cli base"}},
-	{{"cli", "reference mcp view watch measure job explain capture tracefile runs kube api trace bench docs base"}},
+	{{"cli", "reference mcp view watch measure job explain capture tracefile runs ci kube api trace bench docs base"}},
 	{
 		{"reference", "measure explain capture tracefile runs api trace bench base"},
 		{"mcp", "measure explain tracefile runs trace bench docs base"},
@@ -38,6 +38,7 @@ var wings = [][]struct {
 	},
 	{
 		{"kube", "api base"},
+		{"ci", "api"},
 		{"api", ""},
 		{"bench", "base"},
 		{"trace", ""},
@@ -66,7 +67,7 @@ func TestCore(t *testing.T) {
 // Limits of the map: floors, and imports between wings.
 const (
 	mostFloors = 7
-	mostArrows = 79
+	mostArrows = 81
 )
 
 // budgets limits each wing: lines of Go without tests and generated files, packages, and imports between its packages.
@@ -76,7 +77,8 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"base":      {8770, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9800, 5, 3},
-	"cli":       {12500, 1, 0},
+	"ci":        {400, 1, 0},
+	"cli":       {12900, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {80, 2, 0},
 	"explain":   {43000, 24, 76},

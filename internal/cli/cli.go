@@ -90,6 +90,8 @@ type root struct {
 	Whatif  whatifCmd  `cmd:"" group:"Explain" help:"Predict how long steps would take if something were faster."`
 	View    viewCmd    `cmd:"" group:"Explain" help:"Show captures and runs in the browser: ranks side by side."`
 
+	CI ciCmd `cmd:"" group:"Explain" name:"ci" help:"Gate a build in CI, and comment on its change."`
+
 	MCP mcpCmd `cmd:"" group:"Explain" name:"mcp" help:"Answer a coding agent by the Model Context Protocol."`
 
 	Trace traceCmd `cmd:"" group:"Traces" help:"Merge, check, cut and export trace files, or open one in Perfetto."`

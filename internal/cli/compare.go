@@ -13,6 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -36,7 +37,9 @@ type compareCmd struct {
 	runPlace
 	briefFlags
 
-	limits gate.Limits
+	buildA, buildB []*runs.Run // the starts of A and of B, if they are benchmark runs
+	limits         gate.Limits
+	take           func(*report.Comparison) error // receives the result in place of stdout; nil: print it
 }
 
 // Help returns the end of the verb's help text.
@@ -51,7 +54,9 @@ func (c *compareCmd) Help() string {
 
 Benchmark runs are given by id, the start of an id, "last", or directory:
 compare a1b2 last --fail-on 'ttft.p99>5%,throughput<-3%'. If the runs have
-traces, their captures are compared, too.
+traces, their captures are compared, too. Several starts of a build,
+separated by commas, are one side: compare a1,a2,a3,a4 b1,b2,b3,b4. With at least
+four on both sides, each start is one sample.
 
 The results of other benchmark clients are files: a line of SGLang's bench_serving,
 the JSON of vllm bench serve --save-result, or aiperf's export; a run may be the
@@ -61,8 +66,8 @@ other side. Without single requests no change is judged.
 throughput, request_throughput, goodput and failed; for captures, step, compute,
 exposed_comm, wait, idle, host_gap, time_per_step and throughput, also for one
 kind of steps: decode.step. A change counts if its whole confidence interval lies
-beyond the limit. Loads of different models
-or data sets, and captures of different models, get no verdict without --force.
+beyond the limit. Loads of different models or data sets, and captures of
+different models, get no verdict without --force.
 
 Performance dumps of image generation (--perf-dump-path, SGLang's and ours) are
 files; give several for one side as a directory or separated by commas:
@@ -239,6 +244,8 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 	o.Full = true
 	whole := view(o) // the page contains all tables, since it can be searched and folded
 	switch {
+	case c.take != nil:
+		err = c.take(whole)
 	case c.HTML == "-":
 		err = whole.HTML(e.data())
 	case c.Brief:

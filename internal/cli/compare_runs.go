@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -24,14 +25,43 @@ func (p *runPlace) named(ref string) (*runs.Run, error) {
 // benchmarked reports whether a run is a benchmark.
 func benchmarked(r *runs.Run) bool { return r.Loaded() || r.Batched() }
 
-// loads opens A and B if they are benchmark runs; both are nil if they are captures.
+// build opens the run that an argument names, or the loads of several starts of one build, separated by commas. It
+// returns nil if the argument is something else.
+func (p *runPlace) build(ref string) (list []*runs.Run, err error) {
+	refs := strings.Split(ref, ",")
+	if _, err := os.Stat(ref); err == nil {
+		refs = []string{ref}
+	}
+	for _, r := range refs {
+		run, err := p.named(r)
+		switch {
+		case err != nil:
+			return nil, err
+		case run == nil && len(list) == 0:
+			return nil, nil
+		case len(refs) > 1 && !run.Loaded():
+			return nil, usagef("%s is no load: commas separate the loads of several starts", r)
+		}
+		list = append(list, run)
+	}
+	return list, nil
+}
+
+// loads opens A and B if they are benchmark runs; both are nil if they are captures. It sets c.buildA and c.buildB to
+// all their starts.
 func (c *compareCmd) loads() (a, b *runs.Run, err error) {
-	if a, err = c.named(c.A); err != nil {
+	if c.buildA, err = c.build(c.A); err != nil {
 		return nil, nil, err
 	}
+	if len(c.buildA) > 0 {
+		a = c.buildA[0]
+	}
 	if c.B != "" {
-		if b, err = c.named(c.B); err != nil {
+		if c.buildB, err = c.build(c.B); err != nil {
 			return nil, nil, err
+		}
+		if len(c.buildB) > 0 {
+			b = c.buildB[0]
 		}
 	}
 	switch {
@@ -90,7 +120,7 @@ func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) er
 	if err := c.limits.Check(bench.LimitNames(a.Batched())); err != nil {
 		return usagef("--fail-on %v", err)
 	}
-	loads, err := a.Compare(e.Console, b, bench.CompareOptions{Limits: c.limits, Force: c.Force})
+	loads, err := runs.Compare(e.Console, c.buildA, c.buildB, bench.CompareOptions{Limits: c.limits, Force: c.Force})
 	if err != nil {
 		return err
 	}

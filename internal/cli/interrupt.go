@@ -37,7 +37,7 @@ var held = []struct{ verb, what string }{
 	{"serve", ""}, {"route", ""}, {"nsys run", ""}, {"job", ""}, {"bench mock", ""},
 	{"nsys start", "nsys, which writes its report and may go on with it"}, {"nsys stop", "nsys, which writes its report and may go on with it"},
 	{"profile", "the servers to write their windows"}, {"watch", "the capture under way"}, {"demo", "the server of the demo to write its window"},
-	{"bench", "the load to end and its window to be written"}, {"send", "the server"}, {"generate", "the pipeline to write its window"},
+	{"bench", "the load to end and its window to be written"}, {"send", "the server"}, {"ci gate", "the load and the server to end"}, {"generate", "the pipeline to write its window"},
 }
 
 // hold registers work that must be finished after an interrupt. what describes the work, as in held.

@@ -122,16 +122,31 @@ func (c *mcpCmd) bench(ctx context.Context, server *torch.Target, root string, l
 		}
 	}
 	var out, errs bytes.Buffer
-	status := newEnv(strings.NewReader(""), &out, &errs).main(ctx, args)
+	id, status, err := storedRun(ctx, newEnv(strings.NewReader(""), &out, &errs), args, root, tag)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("the load ended with status %d", status), errors.New(lastLine(&errs)))
+	}
+	return id, nil
+}
+
+// lastLine returns the last line of a text.
+func lastLine(text *bytes.Buffer) string {
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	return lines[len(lines)-1]
+}
+
+// storedRun runs a command line that stores a run with a tag in root. It returns the id of the run and the exit
+// status. An error means that there is no such run.
+func storedRun(ctx context.Context, e *env, args []string, root, tag string) (id string, status int, err error) {
+	status = e.main(ctx, args)
 	list, err := runs.List(root)
 	if err != nil {
-		return "", err
+		return "", status, err
 	}
 	for i := range list {
 		if slices.Contains(list[i].Tags, tag) {
-			return list[i].ID, nil
+			return list[i].ID, status, nil
 		}
 	}
-	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-	return "", errors.Join(fmt.Errorf("the load ended with status %d", status), errors.New(lines[len(lines)-1]))
+	return "", status, fmt.Errorf("%s stored no run: status %d", strings.Join(args[:2], " "), status)
 }

@@ -81,7 +81,7 @@ func (s *Server) compare(ctx context.Context, in compareIn) (reply, error) {
 		}
 	}
 	if sides[0].Loaded() && sides[1].Loaded() {
-		c, err := sides[0].Compare(say, sides[1], bench.CompareOptions{Limits: limits})
+		c, err := runs.Compare(say, sides[:1], sides[1:], bench.CompareOptions{Limits: limits})
 		if err != nil {
 			return nil, errors.Join(err, said.err())
 		}

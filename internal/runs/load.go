@@ -119,14 +119,39 @@ func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	return out, err
 }
 
-// Compare compares other, a run of the same benchmark, with r, which is the baseline.
-func (r *Run) Compare(say *progress.Console, other *Run, opt bench.CompareOptions) (*bench.Comparison, error) {
+// loaded reads the load of a build: one run, or one repetition for each of several starts.
+func loaded(say *progress.Console, starts []*Run) (bench.Load, error) {
+	if len(starts) == 1 {
+		return starts[0].Load(say)
+	}
+	var all bench.Load
+	for i, r := range starts {
+		l, err := r.Load(say)
+		if err != nil {
+			return l, err
+		}
+		if len(l.Runs) > 1 {
+			return l, fmt.Errorf("run %s has %d repetitions: each of several starts needs one, since the repetitions of one start are not independent samples", l.ID, len(l.Runs))
+		}
+		if i > 0 {
+			all.ID += ","
+		}
+		all.ID += l.ID
+		all.Runs = append(all.Runs, l.Runs...)
+	}
+	return all, nil
+}
+
+// Compare compares build b with build a, the baseline. Each is a run of the same benchmark, or several starts with one
+// load each.
+func Compare(say *progress.Console, buildA, buildB []*Run, opt bench.CompareOptions) (*bench.Comparison, error) {
+	r, other := buildA[0], buildB[0]
 	if !r.Batched() {
-		a, err := r.Load(say)
+		a, err := loaded(say, buildA)
 		if err != nil {
 			return nil, err
 		}
-		b, err := other.Load(say)
+		b, err := loaded(say, buildB)
 		if err != nil {
 			return nil, err
 		}

@@ -179,6 +179,14 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
+// Verdict returns the answer in one line: the result of --fail-on, if that flag was given, and the verdict.
+func (v *Comparison) Verdict() string {
+	if v.gate == "" {
+		return v.verdict
+	}
+	return v.gate + ". " + v.verdict
+}
+
 // Failed reports whether a figure changed by more than --fail-on allows, in this comparison or in the comparison of the
 // captures.
 func (v *Comparison) Failed() bool { return v.failed || v.captures != nil && v.captures.failed }
