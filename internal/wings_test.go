@@ -81,7 +81,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {12900, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {80, 2, 0},
-	"explain":   {43000, 24, 76},
+	"explain":   {43400, 24, 76},
 	"job":       {8900, 4, 4},
 	"kube":      {1800, 1, 0},
 	"mcp":       {2000, 1, 0},
@@ -91,7 +91,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"testing":   {4600, 13, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
-	"view":      {6370, 5, 5},
+	"view":      {6800, 5, 5},
 	"watch":     {4140, 2, 2}, // with alerts for Alertmanager
 }
 
