@@ -612,63 +612,63 @@ t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}hold(){let
 t.lane);this.high=e.clientHeight,t!==null&&s!==void 0&&s.y+s.height>e.scrollTop&&s.y<e.scrollTop+n&&this.moves.reveal(t)}box(){let t=this.selected,{view:e}=this.
 state,n=e.t1-e.t0;if(t===null)return null;let{start:s,end:i}=this.shown(t),r=this.plan.lanes.find(h=>h.lane===t.lane),l=this.body.scrollTop;return{left:(s-e.t0)/
 n,width:(i-s)/n,seen:r!==void 0&&r.y>=l&&r.y+r.height<=l+this.body.clientHeight}}wait(t){this.done(t),qt(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.
-get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=(...r)=>e===null||r.some(l=>t[l]!==e[l]),s=ln(t,this.head);this.moves.pending&&!n("\
+get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=(...l)=>e===null||l.some(h=>t[h]!==e[h]),s=ln(t,this.head);this.moves.pending&&!n("\
 t0","t1")&&(s.view=this.state.view),this.state=s,n("only","open")&&(this.plan=pt(this.head,s.open,s.only),this.stretchTo(this.plan.height),this.colours());let i=n(
 "panel")&&this.panel.dock.show(t.panel)&&e!==null;i&&s.range===null&&this.select(),n("y","only","open")&&Math.abs(this.body.scrollTop-s.y)>1&&(this.body.scrollTop=
 s.y),n("align","step","at")&&(e===null||s.by!==this.alignment?.by||s.by!=="wall")&&this.align(),this.heat.marked=s.found,n("heat")&&this.heat.show(s.heat).then(
 ()=>this.draw("heat")),n("set")&&this.ghosts.show(t.set),n("q")&&this.seek(),n("rank","sel")&&(e===null||this.selected?.rank!==s.rank||this.selected?.span!==s.sel)&&
-this.select(),(i||n("r0","r1","rows","only","open","align","step","at","sort"))&&s.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","heat"),Mn(this.tools,
-this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=t,this.settled=
-"",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.value=t),t===
-""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.view.t0,!1).
-then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,sel:e}=this.
-state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.source.span(
-t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=n,this.panel.span(n),(this.arrived||this.store.params.y===void 0)&&this.moves.reveal(n),!this.
-arrived&&this.store.params.t0===void 0&&this.moves.frame(n),this.arrived=!0,this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.
-state;if(t===null){this.found===null&&this.panel.hide();return}let{rows:n}=this.state;this.source.range(this.state,n.length>0?n.join(","):this.rows()).then(s=>{
-this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.rows.join()!==n.join()||this.state.sel>=0||(this.panel.range(s,this.plan.groups.map(i=>i.rank),
-n.length>0,e,this.during(t)),this.draw("overlay","lanes"))}).catch(s=>this.lacking(s))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.
-during(t),s=40;return o("p",{class:"tl-requests"},`Requests in progress: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(i=>o("a",{class:"chip",href:e.link(
-this.store.params,t,i)},String(i))),n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof z)||t.status===0)throw t;this.selected=null,this.panel.note(
-t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}rowsOf(t){return this.plan.groups.filter(n=>t.
-includes(n.rank)).map(n=>({rank:n.rank,rows:n.rows.map(s=>s.row)})).flatMap(n=>{let s=n.rows.filter(i=>this.state.rows.includes(i));return s.length>0?s:n.rows})}clear(){
-this.store.set({sel:null,r0:null,r1:null,rows:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){
-if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+
-e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=bn(),this.painter.
-restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(
-this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},ye(e),this.head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-sw\
-atch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=de(this.head,this.state.
-only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[u,d]=ue(p,n);if((d-u)*40<this.width)for(let m=u;m<d;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}
-let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=zi*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?os(re(this.ghosts.all,n),r,l,Ni):[];return{view:n,
-width:this.width,height:e,top:t,lanes:wt(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.
-palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){let{lanes:t}=de(this.head,this.state.
-only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.
-otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;this.dirty=new Set,!(!this.el.isConnected||
-this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")&&(ps(this.gutter,this.head,this.plan,this.state.rank,this.
-alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,this.body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(
-this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3))}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=de(this.head,
-this.state.only),s=Bt(e.length),i=this.otherwise(e);x(this.legend,o("div",null,this.state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more\
- replicas not shown`),...t?e.map(r=>{let l=o("div",{class:s<18?"low":null},r.name===""?"steps":"steps of "+r.name);return l.style.height=s+"px",l}):[],t&&i!==""&&
-o("div",{title:"if "+i},"if "+i),t&&this.head.stretch&&o("div",null,"waits in collectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Dt.needs(t),{tiles:s}=this.
-source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[this.painter.canvas,this.
-overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),
-s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=yt+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=F.height(r,
-this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=ys(t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.
-paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.view(...this.stepsShown()),
-this.marks()}stepsShown(){let[t,e]=ue(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.
-overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.
-span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,rows:this.state.rows.length>0?new Set(this.
-state.rows):null,collective:this.crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==
-null&&(this.state.by==="step"||this.state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.
-moved_ns??[]).map((r,l)=>[l,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);ds(this.strips,this.plan,t.top,t.width,t.height,s,i,this.
-palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,
-this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait(
-"rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((u,d)=>[
-u,p[d]]))}):this.source.ribbons(r,l).then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.
-settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),A()}},_n=class{el=o("div",null);view=null;closed=!1;constructor(t){
-M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Sn(t,e),this.el.replaceChildren(this.view.el),this.view.attached(),this.view.draw("\
-lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},As={id:"timeline",title:"\
-Timeline",needs:"capture",open:a=>new _n(a)};function Oi(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
+this.select(),(i||n("r0","r1","rows","only","open","align","step","at","sort"))&&s.sel<0&&this.sum(),this.draw("lanes","overlay","heat"),(e===null||Object.keys(
+{...t,...e}).some(l=>!["t0","t1","y"].includes(l)&&n(l)))&&(this.draw("gutter"),Mn(this.tools,this,this.length))}stretchTo(t){this.spacer.style.height=t+"px"}align(){
+this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;
+if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.
+panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.
+range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,sel:e}=this.state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==
+null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.source.span(t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=
+n,this.panel.span(n),(this.arrived||this.store.params.y===void 0)&&this.moves.reveal(n),!this.arrived&&this.store.params.t0===void 0&&this.moves.frame(n),this.arrived=
+!0,this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&&this.panel.hide();return}let{rows:n}=this.
+state;this.source.range(this.state,n.length>0?n.join(","):this.rows()).then(s=>{this.state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.rows.join()!==
+n.join()||this.state.sel>=0||(this.panel.range(s,this.plan.groups.map(i=>i.rank),n.length>0,e,this.during(t)),this.draw("overlay","lanes"))}).catch(s=>this.lacking(
+s))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return o("p",{class:"tl-requests"},`Requests in progress: ${n.
+length===0?"none":n.length} `,...n.slice(0,s).map(i=>o("a",{class:"chip",href:e.link(this.store.params,t,i)},String(i))),n.length>s&&` and ${n.length-s} more`)}lacking(t){
+if(!(t instanceof z)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.
+rows.map(e=>e.row)).join(",")}rowsOf(t){return this.plan.groups.filter(n=>t.includes(n.rank)).map(n=>({rank:n.rank,rows:n.rows.map(s=>s.row)})).flatMap(n=>{let s=n.
+rows.filter(i=>this.state.rows.includes(i));return s.length>0?s:n.rows})}clear(){this.store.set({sel:null,r0:null,r1:null,rows:null}),this.panel.hide()}time(t){
+return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};
+let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.
+frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=bn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(
+this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},ye(e),this.
+head.classes[e])),this.head.stretch&&o("span",{class:"key"},o("i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.
+body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=de(this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[u,d]=ue(p,n);if((d-
+u)*40<this.width)for(let m=u;m<d;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=zi*(n.t1-n.t0)/this.width,
+h=this.state.by==="wall"?os(re(this.ghosts.all,n),r,l,Ni):[];return{view:n,width:this.width,height:e,top:t,lanes:wt(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.
+alignment?.moved_ns??[],stretched:this.state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===
+1?this.ghosts.words():""}above(){let{lanes:t}=de(this.head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.
+state.by==="wall",ribbons:this.ribbons,picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),
+e=this.dirty,{stats:n}=this.painter;this.dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.
+marks(),e.has("gutter")&&(ps(this.gutter,this.head,this.plan,this.state.rank,this.alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,
+this.body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(
+0,2e3))}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=de(this.head,this.state.only),s=Bt(e.length),i=this.otherwise(e);x(this.legend,o("div",null,this.
+state.by==="stretched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more replicas not shown`),...t?e.map(r=>{let l=o("div",{class:s<18?"low":null},r.name===
+""?"steps":"steps of "+r.name);return l.style.height=s+"px",l}):[],t&&i!==""&&o("div",{title:"if "+i},"if "+i),t&&this.head.stretch&&o("div",null,"waits in coll\
+ectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Dt.needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,
+this.strips])p.style.height=t.height+"px";for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=
+t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=yt+"px",this.minimap.
+paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=F.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=ys(
+t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.
+offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=ue(this.head.steps,this.state.view);return e>
+t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.
+shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[
+t,n]),range:this.state.range,rows:this.state.rows.length>0?new Set(this.state.rows):null,collective:this.crossing?.links??null,last:this.crossing?.of.last_ns??0},
+this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.state.by==="collective");if(this.strips.hidden=
+!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((r,l)=>[l,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.
+map(Math.abs))),1);ds(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.
+y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);i===this.settled||!this.head.stretch||this.state.by!==
+"wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?
+this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((u,d)=>[u,p[d]]))}):this.source.ribbons(r,l).then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.
+draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);cancelAnimationFrame(this.frame),this.
+watch.disconnect(),A()}},_n=class{el=o("div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new Sn(
+t,e),this.el.replaceChildren(this.view.el),this.view.attached(),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(t,e)}restyle(){this.view?.
+restyle()}close(){this.closed=!0,this.view?.close()}},As={id:"timeline",title:"Timeline",needs:"capture",open:a=>new _n(a)};function Oi(a,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=a.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
 (h,p)=>{let u=l(h),d=l(p);return Number.isNaN(u)||Number.isNaN(d)?Number(Number.isNaN(u))-Number(Number.isNaN(d)):r*(+(u>d)-+(u<d))})}return i.sort((l,h)=>r*s.text(
 l).localeCompare(s.text(h),"en"))}function Bi(a,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return a.filter(s=>{let i=t(s).toLowerCase();return n.
 every(r=>i.includes(r))})}function Tn(a){return a.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
@@ -1136,25 +1136,26 @@ label":"Light or dark",on:{click:()=>this.turn()}},"◐"),o("button",{class:"qui
 "keydown",{key:"?"}))}},"?")),Xt,Y),[...In.filter(e=>e!==Pe),Pe].forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.
 open(e.id))),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(L(this.store.params,{tab:this.
 tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),hi.addEventListener("change",()=>this.paint()),Un(()=>this.ready()),this.change(this.
-store.params,{})}session;store=new Qt;keys=new Jt;view=null;shown="";loose=[];reaching="";nav=o("nav",{"aria-label":"Views"});perfetto=o("a",{class:"perfetto",target:"\
-_blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned"},"Perfetto");picker=o("select",{"aria-label":"Capt\
-ure",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.needs){case"\
-capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"light":return this.capture()?.light??!1;case"server":return!this.session.exported;case"\
-runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=In.filter(s=>this.offers(s)),n=this.session.captures.length>0?rn:Ge;
-return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(L(this.store.params,{tab:t}))}turn(){this.store.set({theme:it.dataset.theme==="dark"?"l\
-ight":"dark"})}paint(){let{theme:t}=this.store.params,e=it.dataset.theme;it.dataset.theme=t==="light"||t==="dark"?t:hi.matches?"dark":"light",it.dataset.theme!==
-e&&this.view?.restyle?.()}change(t,e){delete it.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,i=this.capture();if(n.needs==="capture"&&t.c!==
-void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.
-session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),Ht()&&this.ready()}reach(t){let e=E(this.store.params);if(this.reaching===e)return;this.reaching=
-e,this.view?.close?.(),this.view=null,this.shown="",Y.className="",x(Y,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params);let n=()=>this.
-reaching===e;M("session",{open:t}).then(s=>{n()&&(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.store.params,this.store.params))}).catch(
-s=>{n()&&(Y.replaceChildren(),Vt(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.
-assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,Xt.hidden=!0,delete it.dataset.error;
-try{this.view=t.open(n),Y.className="view-"+t.id,Y.replaceChildren(this.view.el)}catch(s){this.view=null,Y.replaceChildren(),Vt(s)}}head(t,e){x(this.nav,...In.filter(
-r=>this.offers(r)).map(r=>o("a",{href:E(L(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.
-hidden=!this.session.perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`;let i=Yt(this.session);this.picker.hidden=i.length<2||!["c\
-apture","light"].includes(t.needs)&&t!==Ge,this.picker.hidden||(x(this.picker,...i.map(r=>o("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.
-title=`${t.title} · ${n.find(r=>r.id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Ht()&&(it.dataset.
-ready="1")}))}};function vr({exported:a,version:t}){return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",
-null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}; stepscope view shows the whole capture.`)))}document.body.replaceChildren(
-Xt,Y);M("session").then(a=>new Fn(a)).catch(Vt);})();
+store.params,{})}session;store=new Qt;keys=new Jt;view=null;shown="";loose=[];reaching="";linked="";nav=o("nav",{"aria-label":"Views"});perfetto=o("a",{class:"p\
+erfetto",target:"_blank",rel:"noopener",title:"Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned"},"Perfetto");picker=o("select",{"\
+aria-label":"Capture",class:"capture"});capture(){let{captures:t}=this.session,{c:e}=this.store.params;return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.
+needs){case"capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"light":return this.capture()?.light??!1;case"server":return!this.session.
+exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=In.filter(s=>this.offers(s)),n=this.session.captures.length>
+0?rn:Ge;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(L(this.store.params,{tab:t}))}turn(){this.store.set({theme:it.dataset.theme==="\
+dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=it.dataset.theme;it.dataset.theme=t==="light"||t==="dark"?t:hi.matches?"dark":"light",it.dataset.
+theme!==e&&this.view?.restyle?.()}change(t,e){delete it.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,i=this.capture();if(n.needs==="captu\
+re"&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(
+n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),Ht()&&this.ready()}reach(t){let e=E(this.store.params);if(this.reaching===
+e)return;this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",Y.className="",x(Y,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.
+store.params);let n=()=>this.reaching===e;M("session",{open:t}).then(s=>{n()&&(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.store.params,
+this.store.params))}).catch(s=>{n()&&(Y.replaceChildren(),Vt(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.
+keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,Xt.hidden=
+!0,delete it.dataset.error;try{this.view=t.open(n),Y.className="view-"+t.id,Y.replaceChildren(this.view.el)}catch(s){this.view=null,Y.replaceChildren(),Vt(s)}}head(t,e){
+let n=In.filter(h=>this.offers(h)).map(h=>({href:E(L(e,{tab:h.id})),title:h.title,here:h===t})),s=JSON.stringify(n);this.linked!==s&&x(this.nav,...n.map(h=>o("a",
+{href:h.href,"aria-current":h.here?"page":null},h.title))),this.linked=s;let i=this.session.captures,r=e.c??i[0]?.id;this.perfetto.hidden=!this.session.perfetto||
+r===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(r??"")}/`;let l=Yt(this.session);this.picker.hidden=l.length<2||!["capture","light"].includes(t.needs)&&
+t!==Ge,this.picker.hidden||(x(this.picker,...l.map(h=>o("option",{value:h.id},h.title))),this.picker.value=e.c??i[0].id),document.title=`${t.title} · ${i.find(
+h=>h.id===e.c)?.title??i[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Ht()&&(it.dataset.ready="1")}))}};function vr({
+exported:a,version:t}){return a!==null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.
+map(e=>o("li",null,e))),o("p",null,`Written by stepscope ${t}; stepscope view shows the whole capture.`)))}document.body.replaceChildren(Xt,Y);M("session").then(
+a=>new Fn(a)).catch(Vt);})();

@@ -208,7 +208,10 @@ export class Timeline implements View {
     if (changed("q")) this.seek();
     if (changed("rank", "sel") && (before === null || this.selected?.rank !== s.rank || this.selected?.span !== s.sel)) this.select();
     if (moved || changed("r0", "r1", "rows", "only", "open", "align", "step", "at", "sort")) s.sel < 0 && this.sum();
-    this.draw("lanes", "overlay", "gutter", "heat");
+    this.draw("lanes", "overlay", "heat");
+    const more = before === null || Object.keys({ ...now, ...before }).some((name) => !["t0", "t1", "y"].includes(name) && changed(name));
+    if (!more) return; // what has the focus beside the rows keeps it while they move
+    this.draw("gutter");
     toolbar(this.tools, this, this.length);
   }
 
