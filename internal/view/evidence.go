@@ -8,6 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/view/timeline"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -23,6 +24,25 @@ func (c *Capture) overview() *report.Overview {
 		}
 	})
 	return c.looked
+}
+
+// proofs returns the spans to which the overview leads.
+func (c *Capture) proofs() (spans []timeline.SpanOf) {
+	add := func(p *report.Place) {
+		if p == nil || p.Span < 0 {
+			return
+		}
+		if s := (timeline.SpanOf{Rank: p.Rank, Span: p.Span}); !slices.Contains(spans, s) {
+			spans = append(spans, s)
+		}
+	}
+	for _, f := range c.overview().Findings {
+		add(f.At)
+		for _, e := range f.Evidence {
+			add(e.At)
+		}
+	}
+	return spans
 }
 
 // prove finds the spans of a finding and of its evidence.

@@ -77,7 +77,7 @@ func TestEvidence(t *testing.T) {
 			if got := tab.Eval(`document.querySelector(".tl-heat [aria-pressed=true]").textContent`, false); got != c.measure {
 				t.Errorf("the map shows %s", got)
 			}
-			if got := tab.Eval(`String(document.querySelectorAll(".tl-marked .tl-cell").length)`, false); got != strconv.Itoa(c.outlined) {
+			if got := tab.Eval(`String(document.querySelectorAll(".tl-found").length)`, false); got != strconv.Itoa(c.outlined) {
 				t.Errorf("%s boxes mark the finding", got)
 			}
 		})

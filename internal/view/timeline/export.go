@@ -23,6 +23,12 @@ type Pack interface {
 	Left() int
 }
 
+// SpanOf identifies a span.
+type SpanOf struct {
+	Rank int
+	Span int32
+}
+
 // Exported describes the part of a timeline that was exported.
 type Exported struct {
 	Finest int  // finest level of tiles: a pixel column is 2^Finest ns
@@ -51,29 +57,31 @@ const (
 // from the coarsest level to the finest that fits. A finer level has only the tiles that show more than the coarser
 // level. Details are stored for spans of pinned rows first, beginning with the longest spans. The initial data and the
 // coarsest tiles are always included, even if they do not fit.
-func (t *Timeline) Export(p Pack) (*Exported, error) {
+//
+// The details of the spans in first come before all others.
+func (t *Timeline) Export(p Pack, first []SpanOf) (*Exported, error) {
 	e := &Exported{}
 	head := t.Head()
-	first := []Answer{
+	initial := []Answer{
 		{"ribbons", t.Ribbons(t.from, t.to, mostRibbons)},
 		{"align?align=" + ByWall, &Alignment{By: ByWall, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}},
 	}
 	for block := 0; block*nameBlock < len(t.names.label); block++ {
-		first = append(first, Answer{fmt.Sprintf("names?block=%d", block), t.Names(block)})
+		initial = append(initial, Answer{fmt.Sprintf("names?block=%d", block), t.Names(block)})
 	}
 	for _, m := range Measures {
 		cells, err := t.Heat(m.ID)
 		if err != nil {
 			return nil, err
 		}
-		first = append(first, Answer{"heat?measure=" + m.ID, cells})
+		initial = append(initial, Answer{"heat?measure=" + m.ID, cells})
 	}
 	for n := range t.report.Steps {
 		if a, err := t.Align(ByStep, n, 0); err == nil { // ranks cannot be aligned by a step that no rank has
-			first = append(first, Answer{fmt.Sprintf("align?align=%s&step=%d", ByStep, n), a})
+			initial = append(initial, Answer{fmt.Sprintf("align?align=%s&step=%d", ByStep, n), a})
 		}
 	}
-	p.Add(math.MinInt, first...)
+	p.Add(math.MinInt, initial...)
 
 	coarsest := 0
 	for (t.to-t.from)>>coarsest > Columns/4 { // fits the whole timeline, with a margin, in a narrow window
@@ -102,7 +110,7 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 		return nil, err
 	}
 	p.Add(math.MinInt, Answer{"head", head})
-	return e, t.tell(p, e)
+	return e, t.tell(p, e, first)
 }
 
 // without returns the number of bytes that must stay free so that only the given part of the free space is used.
@@ -202,7 +210,7 @@ func (t *Timeline) finer(q *Query) *Query {
 const mostCompared = 1_000_000_000
 
 // tell adds the details of spans, as far as space and time permit.
-func (t *Timeline) tell(p Pack, e *Exported) error {
+func (t *Timeline) tell(p Pack, e *Exported, first []SpanOf) error {
 	type place struct {
 		rank   int
 		span   int32
@@ -231,6 +239,17 @@ func (t *Timeline) tell(p Pack, e *Exported) error {
 		return cmp.Or(cmp.Compare(b.dur, a.dur), cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span))
 	})
 	x := telling{t: t, left: mostCompared, groups: map[group]int{}}
+	for _, s := range first {
+		own, err := x.tell(s.Rank, s.Span)
+		if err != nil {
+			return err
+		}
+		if p.Add(0, own...) {
+			e.Told += len(drawn)
+			drawn = slices.DeleteFunc(drawn, func(at place) bool { return at.rank == s.Rank && at.span == s.Span })
+			e.Told -= len(drawn)
+		}
+	}
 	for some := range slices.Chunk(drawn, spansAtOnce) {
 		var answers []Answer
 		for _, at := range some {

@@ -49,7 +49,7 @@ func TestExport(t *testing.T) {
 	least, told := math.MaxInt, -1
 	for _, room := range []int{1_000_000, 5_000_000, 30_000_000} {
 		p := &packed{room, map[string]any{}}
-		e, err := tl.Export(p)
+		e, err := tl.Export(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

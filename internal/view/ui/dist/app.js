@@ -221,33 +221,33 @@ top=e.rank/this.ranks*n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,
 height=e+dn+"px";let n=this.canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+dn)*
 s);let i=this.canvas.getContext("2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+dn),i.font="11px system-ui, -apple-syst\
 em, 'Segoe UI', Roboto, sans-serif",this.labels(i,t),this.cells!==null&&this.map(i,t,this.cells),this.view(...this.shownSteps),this.mark()}mark(){let t=this.marked,
-e=[];if(t!==null){let n=t.ranks.slice().sort((s,i)=>s-i);for(let s=0,i=0;s<n.length;s++){if(n[s+1]===n[s]+1)continue;let r=o("div",{class:"tl-cell",title:"the f\
-inding"});this.place(r,{rank:n[i],ranks:s-i+1,step:t.first,steps:Math.min(t.last,this.steps-1)-t.first+1}),e.push(r),i=s+1}}x(this.outlines,...e)}labels(t,e){let n=this.
-area(),s=n.h/this.ranks,i=Math.ceil(12/s);t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.
-ranks[p],n.x-8,(p+i/2)*s,n.x-20);t.textBaseline="top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(r)),h=[1,2,
-5,10].map(p=>p*l).find(p=>p>=r)??r;for(let p=0;p<this.steps;p+=h)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.
-ranks,s.h),r=Math.min(this.steps,Math.floor(s.w)),l=wi(n.shown,this.ranks,this.steps,i,r),h=w=>C(e.name(w)),p=[h("cold"),h("warm"),h("hot")],u=[h("cold"),h("und\
-er")],d=t.createImageData(r,i),m=h("panel");for(let w=0;w<l.length;w++){let v=l[w]/n.limit,[y,k,R]=Number.isNaN(v)?m:v<0?O(u,-v):O(p,v);d.data.set([y,k,R,255],4*
-w)}let c=document.createElement("canvas");if(c.width=r,c.height=i,c.getContext("2d").putImageData(d,0,0),t.imageSmoothingEnabled=!1,t.drawImage(c,s.x,0,s.w,s.h),
-t.fillStyle=e.name("bg"),s.w/r>=6)for(let w=1;w<r;w++)t.fillRect(s.x+Math.round(w/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let w=1;w<i;w++)t.fillRect(s.x,Math.round(w/
-i*s.h)-1,s.w,1);let f=w=>this.text(w,n.measure),b=o("i",null);b.style.background=n.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--wa\
-rm), var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))",x(this.scale,n.measure.beyond?`${f(-n.limit)} `:"0 ",b,` ${n.measure.beyond?
-"+":""}${f(n.limit)}${n.measure.beyond?" beyond the median rank":""}`),this.canvas.setAttribute("aria-label",`Heat map of ${n.measure.title}, ${this.ranks} rank\
-s by ${this.steps} steps: arrows move, Enter opens the step`)}text(t,e){return e.unit==="ns"?g(Math.round(t)):_(String(Math.round(t)))}cellAt(t,e){let n=this.area(),
-s=Math.floor((t-n.x)/n.w*this.steps),i=Math.floor(e/n.h*this.ranks);return s>=0&&s<this.steps&&i>=0&&i<this.ranks?{rank:i,step:s}:null}point(t){this.at=t,this.place(
-this.box,t&&{rank:t.rank,ranks:1,step:t.step,steps:1});let e=this.cells;if(t===null||e===null)return A();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.
-head.steps[t.step],r=this.area();q(this.canvas,r.x+(t.step+.5)/this.steps*r.w,(t.rank+.5)/this.ranks*r.h,{title:`${this.head.ranks[t.rank]}, step ${t.step}, ${i.
-kind}`,rows:Number.isNaN(n)?[["this rank lacks the step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?
-P(Math.round(n-e.median[t.step])):this.text(n-e.median[t.step],s)]]})}listen(){let t=this.canvas,e=null;t.addEventListener("pointerdown",n=>{e=n.offsetX,t.setPointerCapture(
-n.pointerId)}),t.addEventListener("pointermove",n=>{let s=this.cellAt(n.offsetX,n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.
-cellAt(Math.min(Math.max(e,G),G+this.area().w-1),0),r=this.cellAt(Math.min(Math.max(n.offsetX,G),G+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,
-{rank:0,ranks:this.ranks,step:Math.min(i.step,r.step),steps:Math.abs(i.step-r.step)+1})}),t.addEventListener("pointerup",n=>{let s=Math.min(Math.max(n.offsetX,G),
-G+this.area().w-1),i=e===null?null:this.cellAt(Math.min(Math.max(e,G),G+this.area().w-1),0),r=this.cellAt(s,0);if(e!==null&&Math.abs(n.offsetX-e)>=6&&i!==null&&
-r!==null)this.events.brush(Math.min(i.step,r.step),Math.max(i.step,r.step));else{let l=this.cellAt(n.offsetX,n.offsetY);l!==null&&this.events.pick(l.rank,l.step)}
-e=null}),t.addEventListener("pointerleave",()=>this.point(null)),t.addEventListener("blur",()=>this.point(null)),t.addEventListener("keydown",n=>{let s=this.at??
-{rank:0,step:Math.max(this.shownSteps[0],0)},i={ArrowLeft:{...s,step:Math.max(s.step-1,0)},ArrowRight:{...s,step:this.at===null?s.step:Math.min(s.step+1,this.steps-
-1)},ArrowUp:{...s,rank:Math.max(s.rank-1,0)},ArrowDown:{...s,rank:this.at===null?s.rank:Math.min(s.rank+1,this.ranks-1)}};if(i[n.key]!==void 0)this.point(i[n.key]);else if(n.
-key==="Enter"&&this.at!==null)this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};var un=18,oe=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof z)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
+e=[];if(t!==null){let n=t.ranks.slice().sort((s,i)=>s-i);for(let s=0,i=0;s<n.length;s++){if(n[s+1]===n[s]+1)continue;let r=o("div",{class:"tl-found"});this.place(
+r,{rank:n[i],ranks:s-i+1,step:t.first,steps:Math.min(t.last,this.steps-1)-t.first+1}),e.push(r),i=s+1}}x(this.outlines,...e)}labels(t,e){let n=this.area(),s=n.h/
+this.ranks,i=Math.ceil(12/s);t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],
+n.x-8,(p+i/2)*s,n.x-20);t.textBaseline="top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(r)),h=[1,2,5,10].map(
+p=>p*l).find(p=>p>=r)??r;for(let p=0;p<this.steps;p+=h)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.ranks,
+s.h),r=Math.min(this.steps,Math.floor(s.w)),l=wi(n.shown,this.ranks,this.steps,i,r),h=w=>C(e.name(w)),p=[h("cold"),h("warm"),h("hot")],u=[h("cold"),h("under")],
+d=t.createImageData(r,i),m=h("panel");for(let w=0;w<l.length;w++){let v=l[w]/n.limit,[y,k,R]=Number.isNaN(v)?m:v<0?O(u,-v):O(p,v);d.data.set([y,k,R,255],4*w)}let c=document.
+createElement("canvas");if(c.width=r,c.height=i,c.getContext("2d").putImageData(d,0,0),t.imageSmoothingEnabled=!1,t.drawImage(c,s.x,0,s.w,s.h),t.fillStyle=e.name(
+"bg"),s.w/r>=6)for(let w=1;w<r;w++)t.fillRect(s.x+Math.round(w/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let w=1;w<i;w++)t.fillRect(s.x,Math.round(w/i*s.h)-1,s.w,1);let f=w=>this.
+text(w,n.measure),b=o("i",null);b.style.background=n.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-grad\
+ient(to right, var(--cold), var(--warm), var(--hot))",x(this.scale,n.measure.beyond?`${f(-n.limit)} `:"0 ",b,` ${n.measure.beyond?"+":""}${f(n.limit)}${n.measure.
+beyond?" beyond the median rank":""}`),this.canvas.setAttribute("aria-label",`Heat map of ${n.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows\
+ move, Enter opens the step`)}text(t,e){return e.unit==="ns"?g(Math.round(t)):_(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.
+steps),i=Math.floor(e/n.h*this.ranks);return s>=0&&s<this.steps&&i>=0&&i<this.ranks?{rank:i,step:s}:null}point(t){this.at=t,this.place(this.box,t&&{rank:t.rank,
+ranks:1,step:t.step,steps:1});let e=this.cells;if(t===null||e===null)return A();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.head.steps[t.step],r=this.
+area();q(this.canvas,r.x+(t.step+.5)/this.steps*r.w,(t.rank+.5)/this.ranks*r.h,{title:`${this.head.ranks[t.rank]}, step ${t.step}, ${i.kind}`,rows:Number.isNaN(
+n)?[["this rank lacks the step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?P(Math.round(n-e.median[t.
+step])):this.text(n-e.median[t.step],s)]]})}listen(){let t=this.canvas,e=null;t.addEventListener("pointerdown",n=>{e=n.offsetX,t.setPointerCapture(n.pointerId)}),
+t.addEventListener("pointermove",n=>{let s=this.cellAt(n.offsetX,n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.cellAt(Math.min(
+Math.max(e,G),G+this.area().w-1),0),r=this.cellAt(Math.min(Math.max(n.offsetX,G),G+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,{rank:0,ranks:this.
+ranks,step:Math.min(i.step,r.step),steps:Math.abs(i.step-r.step)+1})}),t.addEventListener("pointerup",n=>{let s=Math.min(Math.max(n.offsetX,G),G+this.area().w-1),
+i=e===null?null:this.cellAt(Math.min(Math.max(e,G),G+this.area().w-1),0),r=this.cellAt(s,0);if(e!==null&&Math.abs(n.offsetX-e)>=6&&i!==null&&r!==null)this.events.
+brush(Math.min(i.step,r.step),Math.max(i.step,r.step));else{let l=this.cellAt(n.offsetX,n.offsetY);l!==null&&this.events.pick(l.rank,l.step)}e=null}),t.addEventListener(
+"pointerleave",()=>this.point(null)),t.addEventListener("blur",()=>this.point(null)),t.addEventListener("keydown",n=>{let s=this.at??{rank:0,step:Math.max(this.
+shownSteps[0],0)},i={ArrowLeft:{...s,step:Math.max(s.step-1,0)},ArrowRight:{...s,step:this.at===null?s.step:Math.min(s.step+1,this.steps-1)},ArrowUp:{...s,rank:Math.
+max(s.rank-1,0)},ArrowDown:{...s,rank:this.at===null?s.rank:Math.min(s.rank+1,this.ranks-1)}};if(i[n.key]!==void 0)this.point(i[n.key]);else if(n.key==="Enter"&&
+this.at!==null)this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};var un=18,oe=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof z)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=o(
 "canvas",{role:"img","aria-label":"Load: requests in progress, tokens per second, queue"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-load",
 hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await M("load/steps",{run:this.run}),e=t.lanes.find(d=>d.capture===this.
 capture&&d.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.shift),

@@ -158,7 +158,7 @@ export class Heat {
       const ranks = f.ranks.slice().sort((a, b) => a - b);
       for (let i = 0, from = 0; i < ranks.length; i++) {
         if (ranks[i + 1] === ranks[i] + 1) continue;
-        const box = h("div", { class: "tl-cell", title: "the finding" });
+        const box = h("div", { class: "tl-found" });
         this.place(box, { rank: ranks[from], ranks: i - from + 1, step: f.first, steps: Math.min(f.last, this.steps - 1) - f.first + 1 });
         boxes.push(box);
         from = i + 1;
