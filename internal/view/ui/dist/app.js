@@ -462,12 +462,12 @@ filter(m=>m.name!=="copy"||t.ranks.some(c=>c.copy_ns>0)),h=m=>r.has(m)?t.ranks.m
 nput",{type:"checkbox",checked:r.has(m),"aria-label":`Sum up ${a.ranks[m]}`,data:{tool:"rank"+m},on:{change:()=>i(h(m))}})),u=m=>{let c=r.get(m),f=i!==null&&e.length>
 1&&p(m),b=o("th",{scope:"row"},a.ranks[m]);if(c===void 0)return o("tr",{class:"tl-none"},f,b,o("td",{colspan:String(l.length+2)}));let w=l.map(v=>({name:v.name,
 label:c.device?v.title:v.title==="compute"?"busy":v.title,ns:v.of(c)}));return o("tr",{data:{rank:String(m)}},f,b,o("td",{data:{tool:""}},lt(w,1,v=>`${v.label} ${S(
-v.ns/Math.max(t.to_ns-t.from_ns,1))}`)),...l.map(v=>o("td",{class:"r"},c.device||v.name==="compute"||v.name==="unknown"?g(v.of(c)):"")),o("td",null,c.longest===
-null?"":s(c.longest,g(c.longest.dur_ns)+" "+c.longest.label)))},d=t.ranks.every(m=>m.device);return o("div",{class:"tl-counterparts tl-ranksums"},o("h3",null,"B\
-y rank",n&&i!==null&&o("button",{class:"tl-link",data:{tool:""},on:{click:()=>i(null)}},"all visible rows")),o("table",null,o("thead",null,o("tr",null,i!==null&&
-e.length>1&&o("td",{data:{tool:""}}),o("th",{scope:"col"},"rank"),o("td",{data:{tool:""}}),...l.map(m=>o("th",{scope:"col",class:"r"},m.title==="compute"&&!d?"b\
-usy":m.title)),o("th",{scope:"col"},"longest span"))),o("tbody",null,...e.slice(0,yn).map(u))),e.length>yn&&o("p",{class:"tl-soft"},`${e.length-yn} more ranks a\
-re left out: show fewer, or drag over their rows.`))}var Ts=7;function Ls(a,t,e,n,s){let i=512*2**e,r=xt(e),l=null;for(let h=Math.floor((n-s)/i);h<=Math.floor((n+s)/i);h++){let p=a(t,h);if(p!==void 0)for(let u=0;u<
+v.ns/Math.max(t.to_ns-t.from_ns,1))}`)),...l.map(v=>o("td",{class:"r"},c.device||v.name==="compute"||v.name==="unknown"?g(v.of(c)):"")),o("td",{title:c.longest?.
+label},c.longest===null?"":s(c.longest,g(c.longest.dur_ns)+" "+c.longest.label)))},d=t.ranks.every(m=>m.device);return o("div",{class:"tl-counterparts tl-ranksu\
+ms"},o("h3",null,"By rank",n&&i!==null&&o("button",{class:"tl-link",data:{tool:""},on:{click:()=>i(null)}},"all visible rows")),o("table",null,o("thead",null,o(
+"tr",null,i!==null&&e.length>1&&o("td",{data:{tool:""}}),o("th",{scope:"col"},"rank"),o("td",{data:{tool:""}}),...l.map(m=>o("th",{scope:"col",class:"r"},m.title===
+"compute"&&!d?"busy":m.title)),o("th",{scope:"col"},"longest span"))),o("tbody",null,...e.slice(0,yn).map(u))),e.length>yn&&o("p",{class:"tl-soft"},`${e.length-
+yn} more ranks are left out: show fewer, or drag over their rows.`))}var Ts=7;function Ls(a,t,e,n,s){let i=512*2**e,r=xt(e),l=null;for(let h=Math.floor((n-s)/i);h<=Math.floor((n+s)/i);h++){let p=a(t,h);if(p!==void 0)for(let u=0;u<
 p.pieces;u++){let d=h*i+p.start[u]*r,m=p.flags[u];(m&1)===0&&(l=jt(l,d,n,s)),(m&2)===0&&(l=jt(l,d+p.width[u]*r,n,s))}}return l}function jt(a,t,e,n){return Math.
 abs(t-e)<=n&&(a===null||Math.abs(t-e)<Math.abs(a-e))?t:a}function Wt(a){let[t,e]=(Math.abs(a)/1e6).toFixed(3).split(".");return`${a<0?"-":""}${t.replace(/\B(?=(\d{3})+$)/g,
 ",")}.${e} ms`}var Ri={outside:"the span belongs to no step, so its counterpart is unknown",no_step:"this rank's file lacks the step",none_such:"this rank ran no such work the\

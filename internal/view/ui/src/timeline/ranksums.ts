@@ -28,7 +28,7 @@ export function rankSums(head: Head, t: Table, shown: readonly number[], chosen:
     return h("tr", { data: { rank: String(rank) } }, pick, name,
       h("td", { data: { tool: "" } }, stack(parts, 1, (p) => `${p.label} ${percent(p.ns / Math.max(t.to_ns - t.from_ns, 1))}`)),
       ...used.map((c) => h("td", { class: "r" }, s.device || c.name === "compute" || c.name === "unknown" ? duration(c.of(s)) : "")),
-      h("td", null, s.longest === null ? "" : link(s.longest, duration(s.longest.dur_ns) + " " + s.longest.label)));
+      h("td", { title: s.longest?.label }, s.longest === null ? "" : link(s.longest, duration(s.longest.dur_ns) + " " + s.longest.label)));
   };
   const device = t.ranks.every((s) => s.device);
   return h("div", { class: "tl-counterparts tl-ranksums" },
