@@ -61,7 +61,8 @@ func TestExport(t *testing.T) {
 		t.Errorf("the finding selects %+v", s)
 	}
 	show(t, tab, url+"#tab=timeline&step=7")
-	if c := stats(t, tab); c.DrawImage == 0 || c.FillRect < 200 {
+	tab.Wait(`window.__stats.idle()`)
+	if c := stats(t, tab); c.DrawImage == 0 || c.FillRect < 50 {
 		t.Errorf("drew %d strips and %d rectangles", c.DrawImage, c.FillRect)
 	}
 	// The first span drawn in the first rank's compute row.
