@@ -139,8 +139,8 @@ var arrows = []struct {
 		"internal/view/kernels", "internal/view/live", "internal/view/load", "internal/view/timeline", "trace",
 	}},
 	{"internal/view/kernels", []string{
-		"internal/base/columns", "internal/explain/kernel", "internal/explain/match", "internal/explain/prep",
-		"internal/explain/result", "internal/explain/tables", "trace",
+		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match",
+		"internal/explain/prep", "internal/explain/result", "internal/explain/tables", "trace",
 	}},
 	{"internal/view/live", []string{
 		"internal/base/columns", "internal/base/httpguard", "internal/base/pause", "internal/base/progress",

@@ -74,7 +74,7 @@ const (
 // They are 5 % above the size of November 2026. A change that needs more raises its budget and says why.
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
-	"base":      {8770, 25, 8},
+	"base":      {8790, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9800, 5, 3},
 	"ci":        {400, 1, 0},
@@ -91,8 +91,8 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"testing":   {4600, 13, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
-	"view":      {6800, 5, 5},
-	"watch":     {4140, 2, 2}, // with alerts for Alertmanager
+	"view":      {7250, 5, 5},
+	"watch":     {4300, 2, 2}, // with alerts for Alertmanager
 }
 
 // TestBudgets holds each wing against its budget.
@@ -150,7 +150,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 131_000 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, the server for agents, and alerts
+	mostCore      = 132_100 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, the server for agents, and alerts
 	mostReference = 32_000
 )
 

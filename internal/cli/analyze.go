@@ -171,7 +171,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if run != nil && opt.Form == system.Text && c.HTML != "-" {
-		if err := watched(e.stdout, run); err != nil {
+		if err := sayWatched(e.stdout, run); err != nil {
 			return err
 		}
 	}

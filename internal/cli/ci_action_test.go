@@ -176,36 +176,36 @@ func TestAction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: loads three servers")
 	}
-	serve := []string{"serve", "--port", "0", "--model-path", "builtin:llama-tiny", "--tp-size", "2", "--max-total-tokens", "4096"}
-	base, _, stop := serving(t, serve...)
-	defer stop()
-	same, _, stop := serving(t, serve...)
-	defer stop()
-	slow, _, stop := serving(t, append(serve, "--device-fault", "rank=1,from=1,to=100000000,kernel_sleep=2ms")...)
-	defer stop()
+	serve := func(more ...string) string {
+		url, _, stop := serving(t, append([]string{"serve", "--port", "0", "--model-path", "builtin:llama-tiny", "--max-total-tokens", "4096"}, more...)...)
+		t.Cleanup(func() { stop() })
+		return url
+	}
+	base, same := serve(), serve()
+	slow := serve("--device-fault", "rank=0,from=1,to=100000000,kernel_sleep=8ms") // more than a busy machine can do to the others
 
 	api := &comments{bodies: []string{"first", "text of a user\n<!-- stepscope:gate -->"}}
 	hub := httptest.NewServer(api)
 	defer hub.Close()
 	inputs := map[string]string{
-		"version": "installed", "token": "secret", "base-url": base, "fail-on": "tpot.median>300%",
-		"bench-args": "--dataset-name random-ids --num-prompts 40 --random-input-len 16 --random-output-len 8 --max-concurrency 1 --seed 1 --quiet",
+		"version": "installed", "token": "secret", "base-url": base,
+		"bench-args": "--dataset-name random-ids --num-prompts 12 --random-input-len 16 --random-output-len 4 --random-range-ratio 1 --max-concurrency 1 --seed 1 --quiet",
 	}
 	for _, c := range []struct {
-		name, url, comment string
-		write              int // status of the API for writes
-		status             int
-		verdict            string
-		comments           int
+		name, url, failOn, comment string
+		write                      int // status of the API for writes
+		status                     int
+		verdict                    string
+		comments                   int
 	}{
-		{"the same build", same, "auto", 0, 0, "no regression by tpot.median>300", 3},
-		{"a slow build", slow, "auto", 0, 4, "REGRESSION: 1 figure", 3},
-		{"a fork", slow, "auto", 403, 4, "REGRESSION: 1 figure", 3},
-		{"a comment is wanted", same, "true", 403, 1, "no regression", 3},
+		{"the same build", same, "failed>50%", "auto", 0, 0, "no regression by failed", 3},
+		{"a slow build", slow, "tpot.median>300%", "auto", 0, 4, "REGRESSION: 1 figure", 3},
+		{"a fork", slow, "tpot.median>300%", "auto", 403, 4, "REGRESSION: 1 figure", 3},
+		{"a comment is wanted", same, "failed>50%", "true", 403, 1, "", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := maps.Clone(inputs)
-			in["url"], in["comment"], api.status = c.url, c.comment, c.write
+			in["url"], in["fail-on"], in["comment"], api.status = c.url, c.failOn, c.comment, c.write
 			dir := t.TempDir()
 			outputs, status, said := workflow(t, dir, hub.URL, in)
 			if status != c.status || !strings.Contains(outputs["verdict"], c.verdict) {

@@ -32,7 +32,7 @@ type viewCmd struct {
 	Browser bool   `help:"Open the address in the default browser."`
 
 	Export     string `placeholder:"FILE" help:"Write the views of the capture as one self-contained page, and exit; - for stdout."`
-	ExportSize string `name:"export-size" placeholder:"BYTES" default:"20MB" help:"Maximum size of that page; parts that do not fit are left out and listed (default: ${default})."`
+	ExportSize string `name:"export-size" placeholder:"BYTES" help:"Maximum size of that page; parts that do not fit are left out and listed (default: 1.2 times that of the capture's files, from 2.9 to 20 MB)."`
 
 	UI         string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto that the button of a capture opens (default: ${default})."`
 	Host       string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
@@ -201,6 +201,9 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputFlags) (*
 	capture, err := c.ofServers(ctx, e, id, servers, in.ProfileID)
 	if err == nil {
 		capture.Load = load
+		if run != nil {
+			capture.Watched = viewWatched(run, "")
+		}
 	}
 	return capture, err
 }

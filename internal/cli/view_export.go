@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/memory"
@@ -14,7 +16,7 @@ import (
 // exportedPage is a page that "view" writes instead of serving.
 type exportedPage struct {
 	path string // "-": stdout
-	most int    // maximum size in bytes
+	most int    // maximum size in bytes; 0: usualSize
 }
 
 // page returns the page to write, or nil if no page is requested. It checks for errors that would otherwise be detected
@@ -34,8 +36,11 @@ func (c *viewCmd) page() (*exportedPage, error) {
 	case c.Browser:
 		return nil, usagef("--export writes a page and ends: leave --browser out, and open the file")
 	}
-	most, err := memory.Parse(c.ExportSize)
-	if err == nil && most < view.LeastExport {
+	most, err := int64(0), error(nil)
+	if c.ExportSize != "" {
+		most, err = memory.Parse(c.ExportSize)
+	}
+	if err == nil && c.ExportSize != "" && most < view.LeastExport {
 		err = fmt.Errorf("give at least %s", metric.Bytes(view.LeastExport))
 	}
 	if err != nil {
@@ -43,6 +48,22 @@ func (c *viewCmd) page() (*exportedPage, error) {
 	}
 	c.Export, err = target(c.Export, "", "view.html")
 	return &exportedPage{c.Export, int(most)}, err
+}
+
+// usualSize returns the maximum size of a page if the user gives none. With the columns of all spans and their details, a
+// page is about as large as the files of the capture.
+func usualSize(capture *view.Capture) int {
+	files := map[string]int64{}
+	for _, t := range capture.Traces {
+		if info, err := os.Stat(t.Source.Path); err == nil {
+			files[t.Source.Path] = info.Size()
+		}
+	}
+	sum := int64(0)
+	for _, size := range files {
+		sum += size
+	}
+	return int(min(max(sum+sum/5, 2_900_000), 20_000_000))
 }
 
 // export writes the page of the capture that the user has named.
@@ -53,11 +74,12 @@ func (c *viewCmd) export(ctx context.Context, e *env, page *exportedPage, opt vi
 	if len(opt.Given) == 0 {
 		return fmt.Errorf("%s: the run has no window to export; for a page of its load: stepscope bench serving --html", c.Paths[0])
 	}
+	most := cmp.Or(page.most, usualSize(opt.Given[0]))
 	var out *view.Exported
 	written := atomicfile.Counter{}
 	write := func(w io.Writer) (err error) {
 		written.W = w
-		out, err = view.Export(ctx, &written, opt.Given[0], opt.Version, page.most)
+		out, err = view.Export(ctx, &written, opt.Given[0], opt.Version, most)
 		return err
 	}
 	if page.path == "-" {

@@ -85,7 +85,7 @@ func TestWatchOpens(t *testing.T) {
 	if err := os.Rename(apart(t, "10.0.0.1-30000", "10.0.0.2-30000"), filepath.Join(dir, "capture-1")); err != nil {
 		t.Fatal(err)
 	}
-	open := (&watchCmd{}).opens(newEnv(strings.NewReader(""), io.Discard, io.Discard), root, dir)
+	open := (&watchCmd{}).opens(newEnv(strings.NewReader(""), io.Discard, io.Discard), root, dir, nil)
 	c, err := open(t.Context(), "capture-1")
 	if err != nil || c.ID != "capture-1:10.0.0.2-30000" || len(c.Servers) != 2 || len(c.Traces) != 2 {
 		t.Fatalf("%v %+v", err, c)

@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/view"
 	"github.com/stepscope/stepscope/internal/view/live"
 	"github.com/stepscope/stepscope/internal/watch"
@@ -50,7 +51,7 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 	w.See = page.Sees
 	w.Hear = func(ev *watch.Event, says string) { page.Marks(markOf(ev, says)) }
 	opt := view.Options{Version: release(), Log: launch.NewLog(e.stderr).Structured(levelOf("warning")), Root: root, Live: page, Say: e.Console}
-	opt.Open = c.opens(e, root, w.Dir)
+	opt.Open = c.opens(e, root, w.Dir, w.Run)
 	address := "http://" + ln.Addr().String() + "/#tab=live"
 	e.Line("shown at " + address)
 	w.Alerts.Page = address
@@ -74,8 +75,8 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 }
 
 // opens returns a function that opens the capture with the id that a page requests. The capture is either a window in a
-// subdirectory of dir or a run below root. A window includes all its servers.
-func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string) (*view.Capture, error) {
+// subdirectory of dir or a run below root. A window includes all its servers. run is the run of the watch; nil: none.
+func (c *watchCmd) opens(e *env, root, dir string, run *runs.Run) func(context.Context, string) (*view.Capture, error) {
 	as := &viewCmd{runPlace: c.runPlace}
 	return func(ctx context.Context, id string) (*view.Capture, error) {
 		of, _, _ := view.SplitID(id)
@@ -90,13 +91,17 @@ func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string)
 		if len(servers) == 0 {
 			servers = []system.Server{{Paths: []string{path}}}
 		}
-		return as.ofServers(ctx, e, id, servers, "")
+		capture, err := as.ofServers(ctx, e, id, servers, "")
+		if err == nil && run != nil {
+			capture.Watched = viewWatched(run, of)
+		}
+		return capture, err
 	}
 }
 
 // markOf converts an event to the form that the page uses.
 func markOf(e *watch.Event, says string) *live.Mark {
-	m := &live.Mark{Server: e.Server, Kind: e.Kind, At: e.At.UnixMilli(), Rank: e.Rank, Text: says}
+	m := &live.Mark{Server: e.Server, Kind: e.Kind, At: e.At.UnixMilli(), Rule: e.Rule, Rank: e.Rank, Text: says}
 	if e.Kind == watch.KindAlarm && e.After != nil && e.Onset != nil {
 		m.After, m.Onset = e.After.UnixMilli(), e.Onset.UnixMilli()
 	}

@@ -39,6 +39,8 @@ type Capture struct {
 	Servers []Beside
 	// Load is the benchmark run during which the window was recorded; "": none.
 	Load string
+	// Watched has the verdicts of the watch that recorded the window.
+	Watched []Watched
 	// Perfetto opens the capture in Perfetto; nil: this is not possible.
 	Perfetto HandOver
 
@@ -49,6 +51,12 @@ type Capture struct {
 	looked       *report.Overview // see overview
 	counterparts *match.Counterparts
 	compared     int // number of ops that alone has compared
+}
+
+// Watched is a verdict of a watch in words, as the terminal showed it.
+type Watched struct {
+	Says string   `json:"says"` // one sentence
+	More []string `json:"more"` // the lines that explain it
 }
 
 // Beside is one of several servers recorded together.
@@ -114,6 +122,7 @@ type Head struct {
 	Load   string          `json:"load"`   // see Capture.Load
 	Light  bool            `json:"light"`  // there are pictures of the speed of light, or the reason why not
 	Map    string          `json:"map"`    // initial measure of the heatmap of ranks and steps
+	Fixes  []fix           `json:"fixes"`  // settings that remove the causes of findings
 }
 
 // Title returns the title of the capture for display.
@@ -126,7 +135,7 @@ func (c *Capture) Title() string {
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Light: c.Report.Light.Model != "", Map: timeline.Telling(c.Report)}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Light: c.Report.Light.Model != "", Map: timeline.Telling(c.Report), Fixes: c.fixes()}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}

@@ -247,7 +247,7 @@ func (x *exporting) timeline() error {
 			metric.Count(e.Drawn), metric.Count(e.All), metric.Duration(int64(3)<<e.Finest))
 	}
 	if e.Told < e.All {
-		x.lack("Timeline: %s spans can be selected, the longest of the pinned rows first.", metric.Count(e.Told))
+		x.lack("Timeline: %s of %s spans have details such as arguments and counterparts, the longest of the pinned rows first.", metric.Count(e.Told), metric.Count(e.All))
 	}
 	summed, aligned := "steps", "not stretched"
 	if n := len(x.c.Report.Steps); e.Summed < n {
@@ -256,7 +256,11 @@ func (x *exporting) timeline() error {
 	if !e.Met {
 		aligned = "neither aligned by collectives nor stretched"
 	}
-	x.lack("Timeline: time is summed up only for %s, ranks are %s, and search results are marked but not counted.", summed, aligned)
+	counted := ""
+	if e.Finest > 0 {
+		counted = ", and search results are marked but not counted"
+	}
+	x.lack("Timeline: time is summed up only for %s, and ranks are %s%s.", summed, aligned, counted)
 	return nil
 }
 

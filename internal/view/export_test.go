@@ -117,7 +117,7 @@ func TestExport(t *testing.T) {
 // content say so.
 func TestExportFits(t *testing.T) {
 	url, out := exported(t, captureOf(t, "compute_skew", "0"), 2_000_000)
-	if said := strings.Join(out.LeftOut, " "); !strings.Contains(said, "are drawn individually") || !strings.Contains(said, "spans can be selected") {
+	if said := strings.Join(out.LeftOut, " "); strings.Contains(said, "are drawn individually") || !strings.Contains(said, "spans have details") {
 		t.Errorf("left out: %s", said)
 	}
 	tab := browsertest.Open(t, url+"#tab=timeline&step=9&rank=0&sel=9999999")
@@ -126,7 +126,7 @@ func TestExportFits(t *testing.T) {
 	if c := stats(t, tab); c.DrawImage == 0 {
 		t.Errorf("drew %d strips", c.DrawImage)
 	}
-	if got := tab.Eval(`document.querySelector(".tl-panel").innerText`, false); !strings.Contains(got, "not part of an exported page") {
+	if got := tab.Eval(`document.querySelector(".tl-panel").innerText`, false); !strings.Contains(got, "An exported page does not have this") {
 		t.Errorf("message for an omitted span: %q", got)
 	}
 }

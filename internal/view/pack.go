@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -23,6 +24,7 @@ import (
 type pack struct {
 	left   int
 	blocks []string
+	sized  map[[sha256.Size]byte]string // blocks that were only sized, by the hash of their text
 	index  [][4]any
 }
 
@@ -47,8 +49,18 @@ func (p under) Add(leave int, answers ...timeline.Answer) bool {
 	return p.pack.Add(leave, own...)
 }
 
-// Add adds answers as one block if at least leave bytes then remain free; otherwise it adds none of them.
-func (p *pack) Add(leave int, answers ...timeline.Answer) bool {
+// Size returns the number of bytes that answers would take as one block.
+func (p *pack) Size(answers ...timeline.Answer) int {
+	block, _, sum := p.block(answers)
+	if p.sized == nil {
+		p.sized = map[[sha256.Size]byte]string{}
+	}
+	p.sized[sum] = block
+	return len(block) + len(`"",`) + indexBytes*len(answers)
+}
+
+// block returns answers as a block, and their entries in block 0.
+func (p *pack) block(answers []timeline.Answer) (string, [][4]any, [sha256.Size]byte) {
 	var whole []byte
 	at := make([][4]any, len(answers))
 	for i, a := range answers {
@@ -59,7 +71,17 @@ func (p *pack) Add(leave int, answers ...timeline.Answer) bool {
 		at[i] = [4]any{a.What, len(p.blocks) + 1, len(whole), len(text)}
 		whole = append(whole, text...)
 	}
-	block := compressed(whole)
+	sum := sha256.Sum256(whole)
+	block, known := p.sized[sum]
+	if !known {
+		block = compressed(whole)
+	}
+	return block, at, sum
+}
+
+// Add adds answers as one block if at least leave bytes then remain free; otherwise it adds none of them.
+func (p *pack) Add(leave int, answers ...timeline.Answer) bool {
+	block, at, _ := p.block(answers)
 	takes := len(block) + len(`"",`) + indexBytes*len(answers)
 	if p.left-takes < leave {
 		return false
@@ -78,7 +100,7 @@ func (p *pack) JSON() []byte {
 
 func compressed(text []byte) string {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 	z.Write(text)
 	z.Close() // writes to a buffer cannot fail
 	return base64.StdEncoding.EncodeToString(b.Bytes())

@@ -200,7 +200,7 @@ func TestTimelineSearch(t *testing.T) {
 func TestTimelineGhosts(t *testing.T) {
 	tab, url := openTimeline(t, "compute_skew", "&step=9&rank=2")
 	const options, outcome = `[...document.querySelectorAll(".tl-whatif option")].map((o) => o.value).join()`, `(document.querySelector(".tl-outcome")?.textContent ?? "")`
-	if got := tab.Eval(options, false); got != ",host=0,device=0,collective=0,gap=0,TP02.work=peers,TP02.host=peers,TP02.device=peers" {
+	if got := tab.Eval(options, false); got != ",TP02.work=peers,host=0,TP02.host=peers,device=0,collective=0,gap=0,TP02.device=peers" {
 		t.Errorf("choices: %q", got)
 	}
 	before, legend := stats(t, tab), tab.Eval(`document.querySelector(".tl-rule .legend").innerText`, false)

@@ -96,7 +96,7 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 		"session":         s.session,
 		"runs":            s.list,
 		"timeline/{what}": s.of(timelines),
-		"summary":         s.of(func(c *Capture, _ *http.Request) (any, error) { return c.overview(), nil }),
+		"summary":         s.of(summaryOf),
 		"kernels":         s.of(s.table),
 		"flame":           s.of(s.flame),
 		"light":           s.of(lightOf),

@@ -105,6 +105,25 @@ func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 	return out, nil
 }
 
+// fix has the settings that remove the cause of a finding.
+type fix struct {
+	Finding string   `json:"finding"` // title of the finding
+	Set     []string `json:"set"`
+}
+
+// fixes returns the settings of the findings that have a position in the replay, each once.
+func (c *Capture) fixes() []fix {
+	out := []fix{}
+	for i := range c.Report.Findings {
+		f := &c.Report.Findings[i]
+		set := f.Settings()
+		if len(set) > 0 && !slices.ContainsFunc(out, func(x fix) bool { return slices.Equal(x.Set, set) }) {
+			out = append(out, fix{columns.Clean(report.Words(f.Title)), set})
+		}
+	}
+	return out
+}
+
 // parts returns the parts for which the page offers sliders: the parts of the critical path, each with its share, and
 // the classes of kernels that ran.
 func (c *Capture) parts() (parts []whatIfPart) {
@@ -121,6 +140,9 @@ func (c *Capture) parts() (parts []whatIfPart) {
 		{"device", share(result.PathWork), true},
 		{"collective", share(result.PathTransfer), true},
 		{"gap", share(result.PathGap), false},
+	}
+	if len(c.Report.Source.Ranks) > 1 {
+		parts = append(parts, whatIfPart{"work", 0, true}) // takes no factor
 	}
 	var seen []string
 	for _, r := range c.Aligned.Ranks {

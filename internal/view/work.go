@@ -43,7 +43,11 @@ func (s *Server) table(c *Capture, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Kernels.Table(q, against), nil
+	table := c.Kernels.Table(q, against)
+	if q.By == kernels.Kernel {
+		c.explain(q, table.Rows)
+	}
+	return table, nil
 }
 
 func (s *Server) flame(c *Capture, r *http.Request) (any, error) {

@@ -40,6 +40,7 @@ type shot struct {
 	before  []string        // directories of the flight recorder's windows from before the change
 
 	dir     string
+	stalls  *Stalls // stalls of the first server; nil: none
 	result  *torch.Result
 	windows []*explained // in the order of result.Servers
 	replica *result.Replica
@@ -76,6 +77,9 @@ func (s *shot) take(ctx context.Context) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(finishIn, cancel) })()
 	s.dir = filepath.Join(s.w.Dir, s.name)
+	if !s.ring && len(s.servers) > 0 {
+		s.stalls = s.servers[0].probe(going, s.w.Capture.Options.Client)
+	}
 	if s.err = s.fit(s.record(going)); s.err != nil || s.ring {
 		return
 	}

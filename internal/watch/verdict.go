@@ -22,6 +22,7 @@ const (
 	MoreWork = "more work"
 	Slower   = "slower"   // a rank takes longer than the other ranks for the same work
 	Overload = "overload" // requests arrive faster than the server can serve them
+	Stalled  = "stalled"  // the process of a server does not run at regular intervals: it is stopped, or held by a quota
 	Unclear  = "unclear"  // the data show none of the conditions above
 )
 
@@ -47,6 +48,7 @@ type Verdict struct {
 
 	Findings []string        `json:"findings"` // findings of the window
 	Replica  *result.Replica `json:"replica,omitempty"`
+	Stalls   *Stalls         `json:"stalls,omitempty"`  // when the server answered nothing, before the window
 	Changed  string          `json:"changed,omitempty"` // change since the flight recorder's last window, in words
 	// Recording is the profiler's overhead in words; "": unknown or negligible.
 	Recording string   `json:"recording,omitempty"`
@@ -67,6 +69,9 @@ func (s *shot) verdict() *Verdict {
 	if who := s.who(); who >= 0 {
 		v.Rank = s.of.rank(who)
 		v.Load = figures(s.past, who, v.Since, s.at)
+	}
+	if v.Stalls = s.stalls; v.Stalls != nil { // all its ranks are slow, so the evidence below would blame one of them
+		v.Kind, v.Rank = Stalled, s.servers[0].name
 	}
 	answer := ""
 	for i, x := range s.windows {
@@ -120,6 +125,10 @@ func (v *Verdict) next() {
 		todo = answer.Uneven(v.Rank)
 	case Overload:
 		todo = answer.Overload()
+	case Stalled:
+		v.Next = append(v.Next, "look at the server's process: ps shows state T while it is stopped (SIGSTOP, a debugger)",
+			"look at cpu.stat of its control group: nr_throttled grows if a CPU quota (cpu.max) holds it")
+		return
 	case Unclear:
 		return
 	}

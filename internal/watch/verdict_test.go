@@ -23,6 +23,7 @@ func TestNext(t *testing.T) {
 		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseHost}, "find out what else runs on the cores of DP01"},
 		{Verdict{Kind: Overload}, "more replicas"},
 		{Verdict{Kind: Unclear}, ""},
+		{Verdict{Kind: Stalled, Rank: "a", Stalls: &Stalls{N: 12, Length: 0.06, Every: 0.1}}, "ps shows state T while it is stopped"},
 	} {
 		c.v.next()
 		says := strings.Join(c.v.Next, "; ")

@@ -38,6 +38,9 @@ func (v *Verdict) sentence(rule, answer string) string {
 		}
 		return fmt.Sprintf("same work, slower: %s, %s takes longer than the others for the same work: %s%s", since, v.Rank, why, alone)
 	}
+	if v.Kind == Stalled {
+		return fmt.Sprintf("stopped process: %s, %s %s, as a process that is stopped and continued or has used up its CPU quota; in the window: %s", since, v.Rank, v.Stalls.says(), cmp.Or(answer, "no finding"))
+	}
 	if v.Kind == Overload {
 		return fmt.Sprintf("overload: %s, requests arrive faster than the server serves them, and no rank stands out; in the window: %s", since, cmp.Or(answer, "no finding"))
 	}
@@ -74,44 +77,53 @@ const shownFindings = 3
 
 // lines formats the verdict for the console.
 func (v *Verdict) lines(dir string) []string {
-	out := []string{"", "  " + v.Says}
+	out := []string{""}
+	for _, line := range v.Lines() {
+		out = append(out, "  "+line)
+	}
+	return append(out, "    traces: "+dir, "")
+}
+
+// Lines returns the verdict in words: one sentence, and the indented lines that explain it.
+func (v *Verdict) Lines() []string {
+	out := []string{v.Says}
 	for i := range v.Load {
 		f := &v.Load[i]
 		unit := f.Unit
 		if f.time() {
 			unit = strings.TrimPrefix(strings.TrimPrefix(unit, "s"), " ")
 		}
-		text := fmt.Sprintf("    %-8s %8s, others %8s", f.Signal, f.short(f.This), f.short(f.Others))
+		text := fmt.Sprintf("  %-8s %8s, others %8s", f.Signal, f.short(f.This), f.short(f.Others))
 		if f.ThisBefore != nil || f.OthersBefore != nil {
 			text += fmt.Sprintf("; before %8s, others %8s", f.short(f.ThisBefore), f.short(f.OthersBefore))
 		}
 		out = append(out, strings.TrimRight(text+" "+unit, " "))
 	}
 	for _, e := range v.Evidence {
-		out = append(out, "    - "+e)
+		out = append(out, "  - "+e)
 	}
 	for _, todo := range v.Next {
-		out = append(out, "    → "+todo)
+		out = append(out, "  → "+todo)
 	}
 	for _, f := range v.Findings[:min(len(v.Findings), shownFindings)] {
-		out = append(out, "    finding: "+f)
+		out = append(out, "  finding: "+f)
 	}
 	if n := len(v.Findings) - shownFindings; n > 0 {
-		out = append(out, fmt.Sprintf("    and %s more", plural(n, "finding")))
+		out = append(out, fmt.Sprintf("  and %s more", plural(n, "finding")))
 	}
 	if v.Changed != "" {
-		out = append(out, "    compared with the window before the change: "+v.Changed)
+		out = append(out, "  compared with the window before the change: "+v.Changed)
 	}
 	if v.Recording != "" {
-		out = append(out, "    "+v.Recording)
+		out = append(out, "  "+v.Recording)
 	}
 	if len(v.Missing) > 0 {
-		out = append(out, "    missing: "+strings.Join(v.Missing, ", "))
+		out = append(out, "  missing: "+strings.Join(v.Missing, ", "))
 	}
 	for _, p := range v.Problems {
-		out = append(out, "    not explained: "+p)
+		out = append(out, "  not explained: "+p)
 	}
-	return append(out, "    traces: "+dir, "")
+	return out
 }
 
 // time reports whether the unit of the figure is s, or s per something.

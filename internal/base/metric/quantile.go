@@ -192,3 +192,13 @@ func Share[T Number](part, whole T) float64 {
 	}
 	return float64(part) / float64(whole)
 }
+
+// LowerMedian returns the median of x, or the lower of the two middle values, and sorts x. With two ranks, the larger
+// value thus exceeds the median.
+func LowerMedian(x []int64) int64 {
+	if len(x) == 0 {
+		return 0
+	}
+	slices.Sort(x)
+	return x[(len(x)-1)/2]
+}

@@ -40,6 +40,7 @@ type OverviewFinding struct {
 	Guide    string          `json:"guide"`
 	At       *Place          `json:"at"`      // null if the finding has no position in time
 	Measure  string          `json:"measure"` // measure of ranks and steps that shows the finding: work, host or wait
+	WhatIf   []string        `json:"what_if"` // settings of whatif that remove the cause; see result.Finding.Settings
 }
 
 // OverviewProof is a piece of evidence. Name is the full name of the kernel, op or frame, or "" if the evidence is not
@@ -108,7 +109,7 @@ func Digest(r *result.Report) *Overview {
 func NewOverviewFinding(r *result.Report, f *result.Finding) OverviewFinding {
 	out := OverviewFinding{
 		ID: f.ID, Severity: f.Severity, Cost: worth(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
-		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide),
+		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide), WhatIf: append([]string{}, f.Settings()...),
 		Measure: f.Measure(),
 	}
 	rank := 0

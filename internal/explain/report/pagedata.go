@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -170,7 +171,7 @@ func (g *grid) add(s *result.Step, c int, seen []int64) {
 	for i := range s.Ranks {
 		work, host = append(work, s.Ranks[i].Compute), append(host, s.Ranks[i].HostGap)
 	}
-	midWork, midHost := lowerMedian(work), lowerMedian(host)
+	midWork, midHost := metric.LowerMedian(work), metric.LowerMedian(host)
 	for i := range s.Ranks {
 		sr := &s.Ranks[i]
 		if sr.Rank < 0 {
@@ -187,16 +188,6 @@ func (g *grid) add(s *result.Step, c int, seen []int64) {
 		g.Work[k] = further(g.Work[k], sr.Compute-midWork)
 		g.Host[k] = further(g.Host[k], sr.HostGap-midHost)
 	}
-}
-
-// lowerMedian returns the median, or the lower of the two middle values. With two ranks, the larger value thus exceeds
-// the median.
-func lowerMedian(x []int64) int64 {
-	if len(x) == 0 {
-		return 0
-	}
-	slices.Sort(x)
-	return x[(len(x)-1)/2]
 }
 
 // further returns a or b, whichever is further from 0.

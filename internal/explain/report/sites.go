@@ -32,6 +32,16 @@ func sitesLead(s *result.Sites) string {
 	return text + "."
 }
 
+// Source names the place in the program that launches a kernel, and all places if there are several. Both are "" if none
+// is known.
+func Source(k *result.KernelRow) (short, all string) {
+	c := sourceCell(k)
+	if c.text == dash {
+		return "", ""
+	}
+	return c.text, c.full
+}
+
 // sourceCell names the place in the program that launches a kernel.
 func sourceCell(k *result.KernelRow) cell {
 	var full []string

@@ -394,7 +394,10 @@ type KernelRow struct {
 	Timed  float64 `json:"timed"`
 	// Spread is the median of the slowest rank divided by the median of the fastest rank, minus 1.
 	Spread float64 `json:"rank_spread"`
-	Only   string  `json:"only_rank"` // the rank, if only one of several ranks runs the kernel; otherwise ""
+	// Slowest and Fastest are the labels of these ranks; "": unknown.
+	Slowest string `json:"-"`
+	Fastest string `json:"-"`
+	Only    string `json:"only_rank"` // the rank, if only one of several ranks runs the kernel; otherwise ""
 	// Sources are the places in the program that launched the kernel, the most frequent first.
 	Sources  []KernelSource `json:"sources"`
 	InGraphs int            `json:"in_graphs"` // number of replayed kernels without a source; 0 if no kernel of the window has one

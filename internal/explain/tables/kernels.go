@@ -19,7 +19,7 @@ type kernelSums struct {
 	total, timed int64
 	flops, bytes float64
 	bytesOver    int64 // total time of the ops with a known size, ns
-	perRank      map[int][]int64
+	perRank      map[*match.Rank][]int64
 	rank         *match.Rank // the first rank that ran the kernel
 	shared       bool        // other ranks ran it, too
 }
@@ -58,9 +58,9 @@ func (k *kindSums) add(r *match.Rank, op int, perRank bool) {
 	}
 	if perRank {
 		if g.perRank == nil {
-			g.perRank = map[int][]int64{}
+			g.perRank = map[*match.Rank][]int64{}
 		}
-		g.perRank[r.Index] = append(g.perRank[r.Index], dur)
+		g.perRank[r] = append(g.perRank[r], dur)
 	}
 	k.classes[o.Class].count++
 	k.classes[o.Class].total += dur
@@ -137,9 +137,10 @@ func (k *kindSums) kernelRows(a *match.Aligned, rows []result.KernelRow, short [
 			Name: name, Short: short[id], Kind: k.kind, Class: string(a.Names.Class[id].Group()),
 			Count: len(s.durs), Total: s.total, Min: s.durs[0], Max: s.durs[len(s.durs)-1],
 			Median: int64(metric.Quantile(s.durs, 0.5)), P99: int64(metric.Quantile(s.durs, 0.99)),
-			Share: metric.Share(s.total, k.total), Spread: spread(s.perRank),
+			Share:   metric.Share(s.total, k.total),
 			Sources: []result.KernelSource{}, Fused: kernel.Fused(name),
 		}
+		row.Spread, row.Slowest, row.Fastest = Spread(s.perRank)
 		if len(a.Ranks) > 1 && !s.shared {
 			row.Only = s.rank.Label
 		}
@@ -171,18 +172,20 @@ func kindOrder(a, b string) int {
 	return cmp.Or(result.First(a == "all", b == "all"), cmp.Compare(a, b))
 }
 
-// spread returns the slowest rank's median over the fastest's, minus 1.
-func spread(perRank map[int][]int64) float64 {
+// Spread returns the slowest rank's median over the fastest's, minus 1, and the labels of both ranks.
+func Spread(perRank map[*match.Rank][]int64) (more float64, slowest, fastest string) {
 	lo, hi := 0.0, 0.0
-	for _, durs := range perRank {
+	for r, durs := range perRank {
 		m := metric.MedianInPlace(durs)
-		if lo == 0 || m < lo {
-			lo = m
+		if lo == 0 || m < lo || m == lo && r.Label < fastest {
+			lo, fastest = m, r.Label
 		}
-		hi = max(hi, m)
+		if m > hi || m == hi && r.Label < slowest {
+			hi, slowest = m, r.Label
+		}
 	}
 	if lo == 0 {
-		return 0
+		return 0, "", ""
 	}
-	return hi/lo - 1
+	return hi/lo - 1, slowest, fastest
 }

@@ -40,8 +40,8 @@ func TestSums(t *testing.T) {
 		}
 		for _, by := range w.Groups() {
 			all := Query{By: by, Rank: -1}
-			if got := w.Table(all, nil).Total; got != whole {
-				t.Errorf("%s by %s: the table has %d of %d ns", name, by, got, whole)
+			if got := w.Table(all, nil); got.Total+got.Wait != whole {
+				t.Errorf("%s by %s: the table has %d and %d of %d ns", name, by, got.Total, got.Wait, whole)
 			}
 			f := w.Flame(all, nil)
 			if f.Total[0] != whole {
@@ -62,7 +62,8 @@ func TestSums(t *testing.T) {
 			sum := int64(0)
 			for rank := range w.a.Ranks {
 				for _, kind := range []string{"prefill", "decode", "mixed", "denoising", "other", "idle"} {
-					sum += w.Table(Query{By: by, Rank: rank, Kind: kind}, nil).Total
+					table := w.Table(Query{By: by, Rank: rank, Kind: kind}, nil)
+					sum += table.Total + table.Wait
 				}
 			}
 			if sum > whole || sum < whole*9/10 {
@@ -134,11 +135,43 @@ func TestAgainst(t *testing.T) {
 			t.Errorf("by %s: %d and %d of %d and %d ns", by, both.Total[0], both.Other[0], a.Total[0], b.Total[0])
 		}
 		table := skew.Table(q, balanced)
-		if table.Total != a.Total[0] || table.Total2 != b.Total[0] {
-			t.Errorf("by %s: the table has %d and %d of %d and %d ns", by, table.Total, table.Total2, a.Total[0], b.Total[0])
+		if table.Total+table.Wait != a.Total[0] || table.Total2+table.Wait2 != b.Total[0] {
+			t.Errorf("by %s: the table has %d and %d of %d and %d ns", by, table.Total+table.Wait, table.Total2+table.Wait2, a.Total[0], b.Total[0])
 		}
 		if text, err := json.Marshal([]any{f, table}); err != nil || strings.Contains(string(text), "null") {
 			t.Errorf("%v: %s", err, text)
 		}
+	}
+}
+
+// TestWaits: the time in which a collective waits for the last rank is not that of its kernel. Most of it is waiting where
+// a rank is late, and the rest takes about as long on every rank.
+func TestWaits(t *testing.T) {
+	w := workOf(t, "compute_skew")
+	rows := w.Table(Query{By: Kernel, Rank: -1}, nil).Rows
+	at := slices.IndexFunc(rows, func(r Row) bool { return r.Class == "communication" })
+	if r := rows[at]; r.Wait < 2*r.Total || r.Spread > 1 || r.Median >= r.Max || r.Slow == "" || r.Slow == r.Fast {
+		t.Errorf("%+v", r)
+	}
+	for _, r := range rows {
+		if r.Class != "communication" && r.Wait != 0 {
+			t.Errorf("%s waits for %d ns", r.Name, r.Wait)
+		}
+	}
+	classes := w.Table(Query{By: Class, Rank: -1}, nil).Rows
+	of := func(name string) int64 {
+		return classes[slices.IndexFunc(classes, func(r Row) bool { return r.Name == name })].Total
+	}
+	if of(Waiting) != rows[at].Wait || of("communication") != rows[at].Total {
+		t.Errorf("by class, %d of waiting and %d of communication", of(Waiting), of("communication"))
+	}
+	f := w.Flame(Query{By: Class, Rank: -1}, nil)
+	for n, name := range f.Name {
+		if f.Names[name] == Waiting && (f.Total[n] != rows[at].Wait || f.Class[name] != "wait") {
+			t.Errorf("the flame has %d ns of waiting in class %q", f.Total[n], f.Class[name])
+		}
+	}
+	if alone := w.Table(Query{By: Kernel, Rank: 2}, nil).Rows; slices.ContainsFunc(alone, func(r Row) bool { return r.Slow != "" && r.Slow != r.Fast }) {
+		t.Error("one rank is slower than itself")
 	}
 }

@@ -20,7 +20,11 @@ func (w *Work) sum(t *tree, q Query) *sums {
 		of := t.of[r.Index]
 		for k := range r.Ops {
 			if o := &r.Ops[k]; q.takes(r, o.Step) {
-				s.self[of[k]] += o.End - o.Start
+				wait := waitOf(r, k)
+				s.self[of[k]] += o.End - o.Start - wait
+				if wait > 0 {
+					s.self[t.wait[int32(o.Name)]] += wait
+				}
 				s.count[of[k]]++
 			}
 		}

@@ -17,6 +17,8 @@ type Table struct {
 	Total  int64 `json:"total_ns"` // sum of all rows
 	Steps  int   `json:"steps"`    // number of steps, over all ranks
 	Total2 int64 `json:"other_total_ns"`
+	Wait   int64 `json:"wait_ns"` // sum of the rows' waits, which Total does not include
+	Wait2  int64 `json:"other_wait_ns"`
 	Steps2 int   `json:"other_steps"` // 0: number of steps in the other capture; 0: there is none
 }
 
@@ -25,9 +27,10 @@ type Row struct {
 	Name  string `json:"name"` // for display
 	Full  string `json:"full"` // full name; "": the same as Name
 	Class string `json:"class"`
-	Count int64  `json:"count"` // number of kernels
-	Total int64  `json:"total_ns"`
-	Self  int64  `json:"self_ns"` // for ops, layers and frames: time launched directly, not by a nested one
+	Count int64  `json:"count"`    // number of kernels
+	Total int64  `json:"total_ns"` // without Wait
+	Wait  int64  `json:"wait_ns"`  // of a collective kernel: the time until the last rank arrived
+	Self  int64  `json:"self_ns"`  // for ops, layers and frames: time launched directly, not by a nested one
 
 	// The fields below are set for kernels only.
 	Median int64   `json:"median_ns"`
@@ -37,13 +40,22 @@ type Row struct {
 	TFLOPs float64 `json:"tflop_s"`
 	GBs    float64 `json:"gb_s"`
 	Spread float64 `json:"rank_spread"`
+	Slow   string  `json:"slowest_rank"`
+	Fast   string  `json:"fastest_rank"`
 	Only   string  `json:"only_rank"` // the rank, if only one of several ranks runs it; otherwise ""
+
+	// The fields below are known for some kernels of the shown capture: see Capture.explain of package view.
+	Role    string `json:"role"`     // modules of the model whose main kernel this is
+	Floor   int64  `json:"floor_ns"` // least time of these modules at the peaks of the device, in the selected steps
+	Source  string `json:"source"`   // place in the program that launches it most often
+	Sources string `json:"sources"`  // all of these places
 
 	// The fields below are values of the other capture.
 	Count2  int64 `json:"other_count"`
 	Total2  int64 `json:"other_total_ns"`
 	Self2   int64 `json:"other_self_ns"`
 	Median2 int64 `json:"other_median_ns"`
+	Wait2   int64 `json:"other_wait_ns"`
 
 	same string // name that identifies the row in both captures
 }
@@ -61,6 +73,8 @@ func (w *Work) Table(q Query, against *Work) *Table {
 		if top {
 			r.Self, r.Self2 = r.Total, r.Total2
 		}
+		out.Wait += r.Wait
+		out.Wait2 += r.Wait2
 		out.Total += r.Self
 		out.Total2 += r.Self2
 	}
@@ -85,17 +99,25 @@ func (w *Work) kernelRows(q Query) []Row {
 	classes, kernels := tables.Kernels(&match.Aligned{Ranks: w.ranks(q), Names: w.a.Names})
 	kind := cmp.Or(q.Kind, "all")
 	rows := []Row{}
+	waits := w.waits(q)
 	if q.By == Class {
 		for i := range classes {
 			if c := &classes[i]; c.Kind == kind {
-				rows = append(rows, Row{Name: c.Class, Class: c.Class, Count: int64(c.Count), Total: c.Total, same: c.Class})
+				rows = append(rows, Row{Name: c.Class, Class: c.Class, Count: int64(c.Count), Total: c.Total - waits.ofClass[c.Class], same: c.Class})
 			}
+		}
+		if waits.total > 0 {
+			rows = append(rows, Row{Name: Waiting, Class: waitClass, Total: waits.total, same: Waiting})
 		}
 		return rows
 	}
 	for i := range kernels {
 		if k := &kernels[i]; k.Kind == kind {
-			rows = append(rows, kernelRow(k))
+			row := kernelRow(k)
+			if own := waits.ofKernel[k.Name]; own != nil {
+				own.separate(&row)
+			}
+			rows = append(rows, row)
 		}
 	}
 	return rows
@@ -104,7 +126,7 @@ func (w *Work) kernelRows(q Query) []Row {
 func kernelRow(k *result.KernelRow) Row {
 	r := Row{
 		Name: columns.Clean(k.Short), Full: columns.Clean(k.Name), Class: k.Class, Count: int64(k.Count), Total: k.Total,
-		Median: k.Median, P99: k.P99, Min: k.Min, Max: k.Max, TFLOPs: k.TFLOPs, GBs: k.GBs, Spread: k.Spread, Only: columns.Clean(k.Only), same: kernel.Normalize(k.Name),
+		Median: k.Median, P99: k.P99, Min: k.Min, Max: k.Max, TFLOPs: k.TFLOPs, GBs: k.GBs, Spread: k.Spread, Slow: columns.Clean(k.Slowest), Fast: columns.Clean(k.Fastest), Only: columns.Clean(k.Only), same: kernel.Normalize(k.Name),
 	}
 	if r.Full == r.Name {
 		r.Full = ""
@@ -166,6 +188,7 @@ func beside(a, b []Row) []Row {
 		a[k].Count2 += o.Count
 		a[k].Total2 += o.Total
 		a[k].Self2 += o.Self
+		a[k].Wait2 += o.Wait
 		a[k].Median2 = max(a[k].Median2, o.Median)
 	}
 	return a

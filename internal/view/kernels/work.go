@@ -114,6 +114,7 @@ type tree struct {
 	kernel []bool           // whether each node is a kernel
 	class  map[int32]string // class of each kernel name
 	of     [][]int32        // node of each op, by rank
+	wait   map[int32]int32  // node of the waits of each kernel, by its name in Names.List
 
 	byName map[string]int32
 	byPath map[[2]int32]int32 // node by parent and name
@@ -188,6 +189,7 @@ func (w *Work) tree(by Group) *tree {
 		kernels[i] = t.id(columns.Clean(name))
 		t.class[kernels[i]] = string(w.a.Names.Class[i].Group())
 	}
+	t.wait = map[int32]int32{}
 	for i, r := range w.a.Ranks {
 		of := make([]int32, len(r.Ops))
 		var launched []int32 // node of each call
@@ -218,6 +220,12 @@ func (w *Work) tree(by Group) *tree {
 				}
 			}
 			of[k] = at
+			if _, known := t.wait[int32(o.Name)]; !known && waitOf(r, k) > 0 {
+				at := t.below(0, Waiting)
+				t.class[t.name[at]] = waitClass
+				at = t.child(at, kernels[o.Name])
+				t.kernel[at], t.wait[int32(o.Name)] = true, at
+			}
 		}
 		t.of = append(t.of, of)
 	}

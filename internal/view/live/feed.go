@@ -21,6 +21,7 @@ type Mark struct {
 	At      int64  `json:"at_ms"`    // ms since the epoch
 	After   int64  `json:"after_ms"` // for a beginning: its earliest possible time
 	Onset   int64  `json:"onset_ms"` // for a beginning: its latest possible time; 0: not a beginning
+	Rule    string `json:"rule"`     // the rule of an alarm, or of its end; "": neither
 	Rank    string `json:"rank"`     // the outlying rank; "": none
 	Text    string `json:"text"`
 	Capture string `json:"capture"` // id of a capture to open; "": none
@@ -50,7 +51,7 @@ func (l *Live) Sees(name string, at time.Time, now *signals.Live, err error) {
 
 // Marks adds an event and sends it to all pages.
 func (l *Live) Marks(m *Mark) {
-	for _, text := range []*string{&m.Server, &m.Rank, &m.Text} {
+	for _, text := range []*string{&m.Server, &m.Rule, &m.Rank, &m.Text} {
 		*text = columns.Clean(*text)
 	}
 	l.mu.Lock()

@@ -133,13 +133,18 @@ func (l *Live) follow(ctx context.Context, s *server) {
 			now, err = s.reader.Read(limited)
 			cancel()
 		}
+		reply := time.Since(began)
 		if s.tail != nil {
 			now, err = s.tail.Join(now, err)
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		l.tell(s, s.sample(now, err))
+		x := s.sample(now, err)
+		if s.reader != nil && err == nil {
+			x.Reply = reply.Nanoseconds()
+		}
+		l.tell(s, x)
 		pause.For(ctx, l.every-time.Since(began))
 	}
 }

@@ -15,8 +15,9 @@ type Sample struct {
 	Error     string   `json:"error"` // reason that there is no data; "": there is data
 	Restarted bool     `json:"restarted"`
 	Ranks     []Rank   `json:"ranks"`
-	Tokens    *float64 `json:"tokens"` // tokens generated per second, over all ranks
-	TTFT      *Latency `json:"ttft"`   // TTFT of requests with a first token since the previous sample
+	Reply     int64    `json:"reply_ns,omitempty"` // time of the request for the sample; 0: unknown
+	Tokens    *float64 `json:"tokens"`             // tokens generated per second, over all ranks
+	TTFT      *Latency `json:"ttft"`               // TTFT of requests with a first token since the previous sample
 	ITL       *Latency `json:"itl"`
 }
 

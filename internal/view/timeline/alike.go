@@ -11,16 +11,16 @@ func (t *Timeline) Alike(rank int, span int32, which string) (*Link, error) {
 	r := t.ranks[rank]
 	own, _ := t.bounds(r, span)
 	before := func(start int64, i int32) bool { return start < own || start == own && i < span }
-	var better func(l *lane, i int, best place) bool
+	var better func(l *lane, i int, best candidate) bool
 	switch which {
 	case "longest":
-		better = func(l *lane, i int, best place) bool { return l.end[i]-l.start[i] > best.dur }
+		better = func(l *lane, i int, best candidate) bool { return l.end[i]-l.start[i] > best.dur }
 	case "next":
-		better = func(l *lane, i int, best place) bool {
+		better = func(l *lane, i int, best candidate) bool {
 			return l.span[i] != span && !before(l.start[i], l.span[i]) && (best.span < 0 || l.start[i] < best.start)
 		}
 	case "previous":
-		better = func(l *lane, i int, best place) bool {
+		better = func(l *lane, i int, best candidate) bool {
 			return before(l.start[i], l.span[i]) && (best.span < 0 || l.start[i] > best.start)
 		}
 	default:
@@ -29,7 +29,7 @@ func (t *Timeline) Alike(rank int, span int32, which string) (*Link, error) {
 	if r.laneOf[span] < 0 {
 		return nil, nil
 	}
-	best, id := place{span: -1, dur: -1}, r.nameOf(span)
+	best, id := candidate{span: -1, dur: -1}, r.nameOf(span)
 	for _, row := range t.rows {
 		if row.Rank != rank {
 			continue
@@ -37,7 +37,7 @@ func (t *Timeline) Alike(rank int, span int32, which string) (*Link, error) {
 		for _, l := range t.lanes[row.Lane : row.Lane+row.Lanes] {
 			for i := range l.span {
 				if better(l, i, best) && r.nameOf(l.span[i]) == id {
-					best = place{l.span[i], l.start[i], l.end[i] - l.start[i]}
+					best = candidate{l.span[i], l.start[i], l.end[i] - l.start[i]}
 				}
 			}
 		}
@@ -49,8 +49,8 @@ func (t *Timeline) Alike(rank int, span int32, which string) (*Link, error) {
 	return &link, nil
 }
 
-// place is a span and its position.
-type place struct {
+// candidate is a span and its position.
+type candidate struct {
 	span       int32
 	start, dur int64
 }

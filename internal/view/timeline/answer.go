@@ -12,9 +12,12 @@ import (
 
 // Head is the data about a timeline that the page requests only once.
 type Head struct {
-	Epoch    uint32    `json:"epoch"`
-	From     int64     `json:"from_ns"` // start of the first span
-	To       int64     `json:"to_ns"`   // end of the last span
+	Epoch uint32 `json:"epoch"`
+	From  int64  `json:"from_ns"` // start of the first span
+	To    int64  `json:"to_ns"`   // end of the last span
+	// Window is the capture as its summary counts it. Spans before and after it are those of starting and ending
+	// profilers, for example.
+	Window   [2]int64  `json:"window_ns"`
 	Ranks    []string  `json:"ranks"`
 	Rows     []Row     `json:"rows"`
 	Classes  []string  `json:"classes"`
@@ -30,6 +33,8 @@ type Head struct {
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
 	// tiles.
 	Levels []int `json:"levels"`
+	// Columns reports that an exported page has all spans, and draws its own tiles.
+	Columns bool `json:"columns"`
 	// The fields below describe an exported page: whether the page has alignments by collectives, and the number of
 	// steps, counted from the first step, that have sums.
 	Collectives bool `json:"collectives"`
@@ -39,14 +44,22 @@ type Head struct {
 // Head returns the timeline's head.
 func (t *Timeline) Head() *Head {
 	h := &Head{
-		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
-		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Findings: marked(t.report), Levels: []int{},
+		Epoch: t.epoch, From: t.from, To: t.to, Window: t.window(), Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
+		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: t.measures(), Measure: Telling(t.report), Findings: marked(t.report), Levels: []int{},
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
 		h.Stretch = h.Stretch || len(r.knots.own) > 0
 	}
 	return h
+}
+
+// window returns the start and the end of the capture.
+func (t *Timeline) window() [2]int64 {
+	if span := t.report.Source.SpanNS; span > 0 && t.from < span && t.to > 0 {
+		return [2]int64{max(t.from, 0), min(t.to, span)}
+	}
+	return [2]int64{t.from, t.to}
 }
 
 // Answer answers a request below /api/timeline/. The result is a value to encode as JSON, or raw bytes. An error means

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -19,8 +18,9 @@ type Pack interface {
 	// Add stores the answers if at least leave bytes remain free afterwards. Otherwise it stores none of them and
 	// returns false.
 	Add(leave int, answers ...Answer) bool
-	// Left returns the number of free bytes.
+	// Left returns the number of free bytes. Size returns the number of bytes that answers would take.
 	Left() int
+	Size(answers ...Answer) int
 }
 
 // SpanOf identifies a span.
@@ -31,7 +31,7 @@ type SpanOf struct {
 
 // Exported describes the part of a timeline that was exported.
 type Exported struct {
-	Finest int  // finest level of tiles: a pixel column is 2^Finest ns
+	Finest int  // finest level of tiles: a pixel column is 2^Finest ns; 0: the page has all spans
 	All    int  // number of spans
 	Drawn  int  // number of spans drawn individually; other spans appear only in strips
 	Told   int  // number of spans with details
@@ -48,17 +48,15 @@ const (
 	sumShare    = 0.3
 	mostTiles   = 64_000
 	mostMoves   = 2_000_000 // maximum number of shifts of ranks in alignments
-	spansAtOnce = 64
 	stepsAtOnce = 8
 )
 
-// Export writes a timeline to a pack: the initial data, tiles, alignments by collectives, sums of steps, and the
-// details of individually drawn spans. Tiles are stored level by level (as answers to tiles?level=12, for example),
-// from the coarsest level to the finest that fits. A finer level has only the tiles that show more than the coarser
-// level. Details are stored for spans of pinned rows first, beginning with the longest spans. The initial data and the
-// coarsest tiles are always included, even if they do not fit.
-//
-// The details of the spans in first come before all others.
+// Export writes a timeline to a pack: the initial data, all spans (see Spans), alignments by collectives, sums of steps,
+// and the details of individually drawn spans. If the spans do not fit, tiles take their place. Tiles are stored level
+// by level (as answers to tiles?level=12, for example), from the coarsest level to the finest that fits. A finer level
+// has only the tiles that show more than the coarser level. Details are stored for the spans in first, then for spans of
+// pinned rows, beginning with the longest spans. The initial data and the coarsest tiles are always included, even if
+// they do not fit.
 func (t *Timeline) Export(p Pack, first []SpanOf) (*Exported, error) {
 	e := &Exported{}
 	head := t.Head()
@@ -83,11 +81,26 @@ func (t *Timeline) Export(p Pack, first []SpanOf) (*Exported, error) {
 	}
 	p.Add(math.MinInt, initial...)
 
+	leave := without(p, tileShare)
+	if head.Columns = p.Add(leave, Answer{"columns", t.Spans()}); !head.Columns {
+		t.levels(p, leave, head, e)
+	}
+	met, leave := t.collectives(), without(p, meetShare)
+	head.Collectives = len(met.Last) > 0 && p.Add(leave, Answer{"collectives", met})
+	e.Met = head.Collectives
+	if err := t.sum(p, head, e); err != nil {
+		return nil, err
+	}
+	p.Add(math.MinInt, Answer{"head", head})
+	return e, t.tell(p, head, e, first)
+}
+
+// levels adds tiles from the coarsest level to the finest that fits.
+func (t *Timeline) levels(p Pack, leave int, head *Head, e *Exported) {
 	coarsest := 0
 	for (t.to-t.from)>>coarsest > Columns/4 { // fits the whole timeline, with a margin, in a narrow window
 		coarsest++
 	}
-	leave := without(p, tileShare)
 	q := t.whole(min(coarsest, MostLevel))
 	for must := 3; len(q.Parts) > 0; must-- {
 		answer := Answer{fmt.Sprintf("tiles?level=%d", q.Level), t.Encode(q)}
@@ -103,14 +116,6 @@ func (t *Timeline) Export(p Pack, first []SpanOf) (*Exported, error) {
 		}
 		q = t.finer(q)
 	}
-	met, leave := t.collectives(), without(p, meetShare)
-	head.Collectives = len(met.Last) > 0 && p.Add(leave, Answer{"collectives", met})
-	e.Met = head.Collectives
-	if err := t.sum(p, head, e); err != nil {
-		return nil, err
-	}
-	p.Add(math.MinInt, Answer{"head", head})
-	return e, t.tell(p, e, first)
 }
 
 // without returns the number of bytes that must stay free so that only the given part of the free space is used.
@@ -204,102 +209,4 @@ func (t *Timeline) finer(q *Query) *Query {
 		next.Parts = append(next.Parts, Part{First: p.Lane, Last: p.Lane, From: from, To: to})
 	})
 	return next
-}
-
-// mostCompared is the maximum number of ops that are compared to find the counterparts of exported spans: some seconds.
-const mostCompared = 1_000_000_000
-
-// tell adds the details of spans, as far as space and time permit.
-func (t *Timeline) tell(p Pack, e *Exported, first []SpanOf) error {
-	type place struct {
-		rank   int
-		span   int32
-		pinned bool
-		dur    int64
-	}
-	var drawn []place
-	for _, row := range t.rows {
-		for _, l := range t.lanes[row.Lane : row.Lane+row.Lanes] {
-			e.All += len(l.span)
-			for i, span := range l.span {
-				if dur := l.end[i] - l.start[i]; dur >= minColumns<<e.Finest {
-					drawn = append(drawn, place{l.rank, span, row.Pinned, dur})
-				}
-			}
-		}
-	}
-	e.Drawn = len(drawn)
-	slices.SortFunc(drawn, func(a, b place) int {
-		if a.pinned != b.pinned {
-			if a.pinned {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(b.dur, a.dur), cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span))
-	})
-	x := telling{t: t, left: mostCompared, groups: map[group]int{}}
-	for _, s := range first {
-		own, err := x.tell(s.Rank, s.Span)
-		if err != nil {
-			return err
-		}
-		if p.Add(0, own...) {
-			e.Told += len(drawn)
-			drawn = slices.DeleteFunc(drawn, func(at place) bool { return at.rank == s.Rank && at.span == s.Span })
-			e.Told -= len(drawn)
-		}
-	}
-	for some := range slices.Chunk(drawn, spansAtOnce) {
-		var answers []Answer
-		for _, at := range some {
-			own, err := x.tell(at.rank, at.span)
-			if err != nil {
-				return err
-			}
-			answers = append(answers, own...)
-		}
-		if x.left < 0 || !p.Add(0, answers...) {
-			break
-		}
-		e.Told += len(some)
-	}
-	return nil
-}
-
-// telling exports the details of spans. Spans that are counterparts of each other share one answer with their members,
-// so the work and the size do not grow with the square of the number of ranks.
-type telling struct {
-	t      *Timeline
-	left   int // number of ops that may still be compared
-	groups map[group]int
-}
-
-// tell returns the answers about a span.
-func (x *telling) tell(rank int, span int32) (answers []Answer, err error) {
-	s, w, err := x.t.describe(rank, span)
-	if err != nil {
-		return nil, err
-	}
-	g, ok := x.t.groupOf(rank, w)
-	id, known := x.groups[g]
-	if !ok || !known {
-		if w.op >= 0 {
-			if x.left -= x.t.matched().Cost(rank, w.op); x.left < 0 {
-				return nil, nil
-			}
-		}
-		members := x.t.members(rank, w)
-		if ok = ok && members[rank].Span == span; ok {
-			id = len(x.groups)
-			x.groups[g] = id
-			answers = append(answers, Answer{fmt.Sprintf("group?id=%d", id), members})
-		} else {
-			s.Counterparts = relative(s, members)
-		}
-	}
-	if ok {
-		s.Group = &id
-	}
-	return append(answers, Answer{fmt.Sprintf("span?rank=%d&span=%d", rank, span), s}), nil
 }

@@ -371,15 +371,15 @@ func TestHeat(t *testing.T) {
 	ranks, steps := len(tl.ranks), len(tl.report.Steps)
 	for _, m := range Measures {
 		b, err := tl.Heat(m.ID)
-		if err != nil || len(b) != 4*(ranks+1)*steps {
+		if err != nil || len(b) != 8*(ranks+1)*steps {
 			t.Fatalf("%s: %d bytes: %v", m.ID, len(b), err)
 		}
-		cell := func(rank, step int) float32 {
-			return math.Float32frombits(binary.LittleEndian.Uint32(b[4*(rank*steps+step):]))
+		cell := func(rank, step int) float64 {
+			return math.Float64frombits(binary.LittleEndian.Uint64(b[8*(rank*steps+step):]))
 		}
 		for n := range steps {
 			for _, r := range tl.report.Steps[n].Ranks {
-				if m.of != nil && cell(r.Rank, n) != float32(m.of(&tl.report.Steps[n], &r)) {
+				if m.of != nil && cell(r.Rank, n) != m.of(&tl.report.Steps[n], &r) {
 					t.Errorf("%s of rank %d in step %d is %g", m.ID, r.Rank, n, cell(r.Rank, n))
 				}
 			}

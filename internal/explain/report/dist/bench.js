@@ -2,7 +2,7 @@
 Math.abs(r)));return Math.abs(r)>=Math.pow(10,i+1)*(1-5e-4)&&i++,v(r.toFixed(Math.min(Math.max(2-i,0),20)))}function Q(r,i){let t=i[i.length-1];if(r===0)return"\
 0 "+t[1];for(let[e,n]of i)if(Math.abs(r)/e>=.9995)return(e===1&&Number.isInteger(r)?v(String(r)):O(r/e))+" "+n;return O(r)+" "+t[1]}function w(r){return Q(r,[[1e9,
 "s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function W(r,i){let[t,e]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([s])=>Math.abs(r)>=s)??[1,"ns"],n=Math.min(Math.
-max(Math.ceil(Math.log10(t/i)-1e-9),0),9);return r===0?"0":v((r/t).toFixed(n))+" "+e}function y(r,i){if(!(r>0))return[0];let t=r/i,e=Math.pow(10,Math.floor(Math.log10(t))),n=[1,2,5,10].find(o=>o*e>=t*.999)||10,s=[];for(let o=0;o<=r*1.0001;o+=n*e)
+max(Math.ceil(Math.log10(t/i)-1e-9),0),9);return r===0?"0":v((r/t).toFixed(n))+" "+e}function x(r,i){if(!(r>0))return[0];let t=r/i,e=Math.pow(10,Math.floor(Math.log10(t))),n=[1,2,5,10].find(o=>o*e>=t*.999)||10,s=[];for(let o=0;o<=r*1.0001;o+=n*e)
 s.push(o);return s}function Z(){let{theme:r}=document.documentElement.dataset;return r==="dark"||r!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function tt(){let r=getComputedStyle(
 document.documentElement),i=Z()?2:1;return t=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(r.getPropertyValue("--"+t))?.[i]??"#888888"}var E=[];function Y(r){
 let i=document.documentElement;matchMedia("(prefers-color-scheme: dark)").addEventListener("change",r),addEventListener("beforeprint",()=>{i.dataset.theme="ligh\
@@ -16,18 +16,18 @@ createElement("canvas"),this.ground.width=this.canvas.width,this.ground.height=t
 mark(e),this.canvas.dataset.drawn="1")}again(){let i=this.pen();if(!i||!this.ground||this.width!==this.canvas.clientWidth)return this.draw();i.ctx.setTransform(
 1,0,0,1,0,0),i.ctx.clearRect(0,0,this.canvas.width,this.canvas.height),i.ctx.drawImage(this.ground,0,0),this.mark({...i,ctx:this.sharp(i.ctx)})}sharp(i){let t=window.
 devicePixelRatio||1;return i.setTransform(t,0,0,t,0,0),i}pen(){let i=this.canvas.getContext("2d");return i?(this.sharp(i).font="11px system-ui, sans-serif",{ctx:i,
-area:this.area(),color:tt()}):null}paint(i){}mark(i){}yAxis({ctx:i,area:t,color:e},n,s){i.textAlign="right",i.textBaseline="middle";for(let o of y(n,Math.max(t.
-h/45,2))){let a=t.y+t.h*(1-o/n);i.fillStyle=e("line"),i.fillRect(t.x,Math.round(a),t.w,1),i.fillStyle=e("soft"),i.fillText(s(o),t.x-6,a)}}};function V(){let r=document.
-getElementById("tip");if(r)return r;let i=document.createElement("div");return i.id="tip",i.setAttribute("role","status"),document.body.appendChild(i)}function L(r,i,t,e){
-let n=V(),s=document.createElement("dl");for(let[p,u]of e.rows){let f=document.createElement("dt"),m=document.createElement("dd");f.textContent=p,m.textContent=
-u,s.append(f,m)}let o=document.createElement("strong");o.textContent=e.title,n.replaceChildren(o,s),n.hidden=!1;let a=r.getBoundingClientRect(),l=n.getBoundingClientRect(),
-h=document.documentElement.clientWidth,d=a.left+i+14;d+l.width>h-8&&(d=Math.max(a.left+i-14-l.width,4));let c=a.top+t+14;c+l.height>window.innerHeight-4&&(c=Math.
-max(a.top+t-14-l.height,4)),n.style.left=d+window.scrollX+"px",n.style.top=c+window.scrollY+"px"}function T(){V().hidden=!0}var A=class{constructor(i,t=4){this.
-cols=i;this.least=t;this.hi=Math.max(i,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(i){this.moved||=i,!this.pending&&
-(this.pending=requestAnimationFrame(()=>{let t=this.moved;this.pending=0,this.moved=!1;for(let e of this.plots)t?e.draw():e.again();t&&this.whenMoved()}))}zoom(i,t){
-let e=Math.min(Math.max(t-i,this.least),this.cols),n=(i+t)/2;this.lo=Math.min(Math.max(n-e/2,0),this.cols-e),this.hi=this.lo+e,this.changed(!0)}point(i){this.col=
-i<0?-1:Math.min(i,this.cols-1);let t=this.hi-this.lo;this.col>=0&&(this.col<this.lo||this.col+1>this.hi)&&this.zoom(this.col+.5-t/2,this.col+.5+t/2),this.changed(
-!1)}};function G(r){let i=r.tBodies[0],t=[...i.rows],e=[...r.tHead?.rows[0].cells??[]],n=r.parentElement,s=t.length<=15,o="",a="",l=e.findIndex(u=>u.textContent==="ki\
+area:this.area(),color:tt()}):null}paint(i){}mark(i){}yAxis({ctx:i,area:t,color:e},n,s){i.textAlign="right",i.textBaseline="middle";let o=Math.max(t.h/45,2),a=x(
+n,o);for(let l=o+1;a.length<3&&l<o+6;l++)a=x(n,l);for(let l of a){let h=t.y+t.h*(1-l/n);i.fillStyle=e("line"),i.fillRect(t.x,Math.round(h),t.w,1),i.fillStyle=e(
+"soft"),i.fillText(s(l),t.x-6,h)}}};function V(){let r=document.getElementById("tip");if(r)return r;let i=document.createElement("div");return i.id="tip",i.setAttribute(
+"role","status"),document.body.appendChild(i)}function L(r,i,t,e){let n=V(),s=document.createElement("dl");for(let[p,u]of e.rows){let f=document.createElement("\
+dt"),m=document.createElement("dd");f.textContent=p,m.textContent=u,s.append(f,m)}let o=document.createElement("strong");o.textContent=e.title,n.replaceChildren(
+o,s),n.hidden=!1;let a=r.getBoundingClientRect(),l=n.getBoundingClientRect(),h=document.documentElement.clientWidth,d=a.left+i+14;d+l.width>h-8&&(d=Math.max(a.left+
+i-14-l.width,4));let c=a.top+t+14;c+l.height>window.innerHeight-4&&(c=Math.max(a.top+t-14-l.height,4)),n.style.left=d+window.scrollX+"px",n.style.top=c+window.scrollY+
+"px"}function T(){V().hidden=!0}var A=class{constructor(i,t=4){this.cols=i;this.least=t;this.hi=Math.max(i,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(i){
+this.moved||=i,!this.pending&&(this.pending=requestAnimationFrame(()=>{let t=this.moved;this.pending=0,this.moved=!1;for(let e of this.plots)t?e.draw():e.again();
+t&&this.whenMoved()}))}zoom(i,t){let e=Math.min(Math.max(t-i,this.least),this.cols),n=(i+t)/2;this.lo=Math.min(Math.max(n-e/2,0),this.cols-e),this.hi=this.lo+e,
+this.changed(!0)}point(i){this.col=i<0?-1:Math.min(i,this.cols-1);let t=this.hi-this.lo;this.col>=0&&(this.col<this.lo||this.col+1>this.hi)&&this.zoom(this.col+
+.5-t/2,this.col+.5+t/2),this.changed(!1)}};function G(r){let i=r.tBodies[0],t=[...i.rows],e=[...r.tHead?.rows[0].cells??[]],n=r.parentElement,s=t.length<=15,o="",a="",l=e.findIndex(u=>u.textContent==="ki\
 nd"),h=l<0?[]:[...new Set(t.map(u=>u.cells[l].textContent??""))],d=document.createElement("button");d.type="button",d.className="more";let c=document.createElement(
 "span"),p=()=>{let u=0,f=0;for(let m of i.rows){let b=(o===""||(m.textContent??"").toLowerCase().includes(o))&&(a===""||m.cells[l].textContent===a);b&&u++,m.hidden=
 !b||!s&&f>=12,m.hidden||f++}d.hidden=u<=12||t.length<=15,d.textContent=s?"Show the first 12 only":`Show all ${u}`,c.textContent=o===""?"":`${u} of ${t.length} r\
@@ -47,7 +47,7 @@ first:e,last:n}=this.grid,s=0,o=e.length-1;for(;s<o;){let a=s+o+1>>1;e[a]<=t?s=a
 0?"several kinds":this.data.kinds[e.kind[t]];return(e.first[t]===e.last[t]?"step "+e.first[t]:`steps ${e.first[t]}–${e.last[t]}`)+", "+n}xAxis({ctx:t,area:e,color:n}){
 let s=this.grid,o=this.view,a=e.y+e.h,l=Math.max(Math.floor(o.lo),0),h=Math.min(Math.ceil(o.hi),s.cols);if(this.data.kinds.length>1)for(let f=l;f<h;f++){let m=Math.
 max(this.x(f,e),e.x),b=Math.min(this.x(f+1,e),e.x+e.w);t.fillStyle=n(s.kind[f]<0?"k4":et(this.data.kinds[s.kind[f]])),t.fillRect(m,a+3,Math.max(b-m-(b-m>3?1:0),
-.5),4)}t.textAlign="center",t.textBaseline="top",t.fillStyle=n("soft");let d=(h-l)*s.bucket,c=y(d,Math.max(e.w/70,2)),p=Math.max(Math.round(c.length>1?c[1]:1),1),
+.5),4)}t.textAlign="center",t.textBaseline="top",t.fillStyle=n("soft");let d=(h-l)*s.bucket,c=x(d,Math.max(e.w/70,2)),p=Math.max(Math.round(c.length>1?c[1]:1),1),
 u=-1/0;for(let f=l;f<h;f++){let m=Math.ceil(s.first[f]/p)*p,b=this.x(f+(s.bucket===1?.5:(m-s.first[f])/s.bucket),e);m>s.last[f]||b-u<30||b<e.x||b>e.x+e.w||(t.fillText(
 String(m),b,a+10),u=b)}}mark({ctx:t,area:e,color:n}){let s=this.view.col;if(s<this.view.lo-1||s>this.view.hi)return;let o=Math.max(this.x(s,e),e.x),a=Math.min(this.
 x(s+1,e),e.x+e.w);s<0||a<=o||(t.strokeStyle=n("mark"),t.globalAlpha=.7,t.strokeRect(o+.5,e.y+.5,Math.max(a-o-1,1),e.h-1),t.globalAlpha=1)}tip(t,e){return null}tipAt(t,e){
@@ -66,7 +66,7 @@ return this.x(t/this.bench.bin_ns,e)}sight(){return{from:this.view.lo*this.bench
 addEventListener("pointerdown",n=>e=n.offsetX),this.canvas.addEventListener("click",n=>{Math.abs(n.offsetX-e)<=8&&t(n.offsetX,n.offsetY)})}when(t,e){return this.
 bench.at[t]+(this.bench.at_once?Math.max(e[t],0):0)}shade({ctx:t,area:e,color:n}){for(let[s,o,a]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
 t.fillStyle=n(o),t.globalAlpha=a;for(let l of s){let h=Math.max(this.at(l.from,e),e.x),d=Math.min(this.at(l.to,e),e.x+e.w);d>h&&t.fillRect(h,e.y,d-h,e.h)}t.globalAlpha=
-1}}xAxis({ctx:t,area:e,color:n}){if(!this.axis)return;let s=this.bench.bin_ns,o=this.view.lo*s,a=this.view.hi*s,l=y(a-o,Math.max(e.w/110,2)),h=l.length>1?l[1]:a-
+1}}xAxis({ctx:t,area:e,color:n}){if(!this.axis)return;let s=this.bench.bin_ns,o=this.view.lo*s,a=this.view.hi*s,l=x(a-o,Math.max(e.w/110,2)),h=l.length>1?l[1]:a-
 o||1;t.fillStyle=n("soft"),t.textBaseline="top",t.textAlign="center";for(let d=Math.ceil(o/h)*h;d<=a;d+=h)t.fillText(W(Math.round(d),h),Math.min(this.at(d,e),e.
 x+e.w-14),e.y+e.h+5)}inside({ctx:t,area:e},n){t.save(),t.beginPath(),t.rect(e.x,e.y,e.w,e.h),t.clip(),n(),t.restore()}bins(){return this.fine??this.bench}stairs({
 ctx:t,area:e,color:n},s,o,a,l){let h=this.bins(),d=p=>e.y+e.h*(1-p/o),c=p=>this.at(h.from_ns+p*h.bin_ns,e);t.beginPath(),s.forEach((p,u)=>{t.lineTo(c(u),d(p)),t.
@@ -74,8 +74,8 @@ lineTo(c(u+1),d(p))}),t.strokeStyle=t.fillStyle=n(a),t.lineWidth=1.5,t.stroke(),
 t.globalAlpha=1)}top(t){let e=this.bins(),n=o=>(o*this.bench.bin_ns-e.from_ns)/e.bin_ns,s=0;for(let o=Math.max(Math.floor(n(this.view.lo)),0);o<Math.min(Math.ceil(
 n(this.view.hi)),t.length);o++)s=Math.max(s,t[o]);return s*1.06||1}tip(t){let e=this.bench;if(t<0||t>=e.running.length)return null;let n=[],s=a=>a>=t*e.bin_ns&&
 a<(t+1)*e.bin_ns,o=K(e.at,s);o.length&&n.push(["requests sent",String(o.length)]);for(let[a,l]of[["TTFT",e.ttft],["E2E",e.e2e]]){let h=l.reduce((d,c,p)=>c>d&&s(
-this.when(p,l))?c:d,-1);h>=0&&n.push(["longest "+a,w(h)])}return e.embedding||n.push([x(e)?"output tokens in the busiest second":"output tokens in the last seco\
-nd",H(e.busiest[t])]),!e.embedding&&x(e)&&n.push(["output tokens/s, mean",H(e.tokens[t]/(e.bin_ns/1e9))]),n.push(["under way at most",v(String(e.most[t]))],["un\
+this.when(p,l))?c:d,-1);h>=0&&n.push(["longest "+a,w(h)])}return e.embedding||n.push([y(e)?"output tokens in the busiest second":"output tokens in the last seco\
+nd",H(e.busiest[t])]),!e.embedding&&y(e)&&n.push(["output tokens/s, mean",H(e.tokens[t]/(e.bin_ns/1e9))]),n.push(["under way at most",v(String(e.most[t]))],["un\
 der way, mean",e.running[t].toFixed(1)]),e.embedding||n.push(["in decode, mean",e.decode[t].toFixed(1)]),n.push(["ended",String(e.ended[t])]),e.failed[t]&&n.push(
 ["failed",String(e.failed[t])]),{title:`${t?w(t*e.bin_ns):"0"} – ${w((t+1)*e.bin_ns)}`,rows:n}}};function K(r,i){let t=[];return r.forEach((e,n)=>i(e,n)&&t.push(
 n)),t}function H(r){return r===0?"0":r>=99.95?v(String(Math.round(r))):r.toFixed(1)}function nt(r,i){let t=[];for(let e=Math.pow(10,Math.floor(Math.log10(r)));e<=
@@ -92,9 +92,9 @@ h,d,c]of P){let p=s.limits[h];p&&(!this.log||p>a)&&U(i,this.y(p,o,e),d),t.global
 this.failed(h)&&t.fillRect(this.at(s.at[h],e)-1,e.y+e.h-10,2,10)}),this.xAxis(i)}mark(i){super.mark(i);let{ctx:t,area:e,color:n}=i,s=this.chosen,o=this.bench,a=this.
 range();s<0||this.inside(i,()=>{t.strokeStyle=n("mark"),t.lineWidth=2;for(let[l]of P)o[l][s]>0&&(t.beginPath(),t.arc(this.at(this.when(s,o[l]),e),this.y(o[l][s],
 a,e),5,0,7),t.stroke())})}};function U({ctx:r,area:i,color:t},e,n){r.strokeStyle=t(n),r.lineWidth=1.5,r.setLineDash([6,4]),r.beginPath(),r.moveTo(i.x,e),r.lineTo(
-i.x+i.w,e),r.stroke(),r.setLineDash([])}function x(r){return r.bin_ns>=1e9}var R=class extends S{paint(i){let t=this.bins(),e=this.fine!==null,n=this.top(e?t.tokens:
-t.busiest);this.shade(i),this.yAxis(i,n,H),this.inside(i,()=>{if(e)return this.stairs(i,t.tokens,n,"compute",!0);this.stairs(i,t.busiest,n,"compute",!x(t)),x(t)&&
-this.stairs(i,t.tokens.map(s=>s/(t.bin_ns/1e9)),n,"k1",!0)}),this.xAxis(i)}title(){let i=w(this.bins().bin_ns);return this.fine?`Output tokens in each ${i}`:x(this.
+i.x+i.w,e),r.stroke(),r.setLineDash([])}function y(r){return r.bin_ns>=1e9}var R=class extends S{paint(i){let t=this.bins(),e=this.fine!==null,n=this.top(e?t.tokens:
+t.busiest);this.shade(i),this.yAxis(i,n,H),this.inside(i,()=>{if(e)return this.stairs(i,t.tokens,n,"compute",!0);this.stairs(i,t.busiest,n,"compute",!y(t)),y(t)&&
+this.stairs(i,t.tokens.map(s=>s/(t.bin_ns/1e9)),n,"k1",!0)}),this.xAxis(i)}title(){let i=w(this.bins().bin_ns);return this.fine?`Output tokens in each ${i}`:y(this.
 bench)?`Output tokens in the seconds of each ${i}`:"Output tokens in the last second"}},B=class extends S{queue=[];paint(i){let{ctx:t,area:e,color:n}=i,s=this.bench,
 o=this.bins(),{from:a,to:l}=this.sight(),h=this.queue.filter(c=>c.at>=a&&c.at<=l),d=Math.max(this.top(o.most),...h.map(c=>c.queued*1.06));this.shade(i),this.yAxis(
 i,d,c=>v(String(c))),this.inside(i,()=>{this.stairs(i,o.most,d,"host",!0),s.embedding||this.stairs(i,o.decode,d,"k0",!1),this.queue.length>0&&this.queued(i,d),t.
@@ -118,6 +118,6 @@ background=`var(--${e})`,s.append(o,n),t?.append(s)}}var st=document.documentEle
 var g=JSON.parse(document.getElementById("data")?.textContent??"{}"),q=new A(g.running.length);try{let r=new _("latency",300,g,q),i=document.getElementById("lat\
 ency-log");i.addEventListener("change",()=>{r.log=i.checked,r.draw()}),g.embedding||new R("tokens",170,g,q),new B("running",170,g,q);let t=[["high","failed"]];g.
 steady.length&&t.push(["info","steady window (shaded)"]),g.profiled.length&&t.push(["k3","captured window (shaded)"]);let e=g.touched.some(n=>n>0)?[["k4","touch\
-ed by it, excluded from figures"]]:[];N("latency-keys",[...g.embedding?[]:[["k1","TTFT"]],["k0","E2E"],...e,...t]),x(g)&&N("tokens-keys",[["compute","busiest se\
+ed by it, excluded from figures"]]:[];N("latency-keys",[...g.embedding?[]:[["k1","TTFT"]],["k0","E2E"],...e,...t]),y(g)&&N("tokens-keys",[["compute","busiest se\
 cond"],["k1","mean"]]),N("running-keys",[["host","under way, maximum"],...g.embedding?[]:[["k0","in decode, mean"]],...t]),g.spreads.forEach(n=>new D("spread-"+
 n.name,220,n)),document.querySelectorAll("main .scroll table").forEach(n=>G(n))}catch(r){J(r)}Y(()=>E.forEach(r=>r.draw()));})();

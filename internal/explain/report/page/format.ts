@@ -50,6 +50,11 @@ export function percent(f: number) {
   return digits3(f * 100) + " %";
 }
 
+/** An error as a fraction: below a thousandth its digits say nothing. */
+export function error(f: number) {
+  return Math.abs(f) < 0.0005 ? "less than 0.1 %" : percent(f);
+}
+
 /** A difference, with its sign. */
 export function signed(ns: number) {
   return (ns > 0 ? "+" : "") + duration(ns);

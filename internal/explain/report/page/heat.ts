@@ -31,6 +31,19 @@ export function usual(values: ArrayLike<number>, rows: number, cols: number): nu
   return Math.max(most, quantile(all, 0.98));
 }
 
+/** The ends of a scale that covers nearly all values, and what lies beyond it: that gets the last colour. Differences go both ways. */
+export function ends(values: ArrayLike<number>, limit: number, both: boolean, text: (v: number) => string): [low: string, high: string, cut: string] {
+  let most = 0, least = 0;
+  for (let i = 0; i < values.length; i++) { // some are no numbers
+    if (values[i] > most) most = values[i];
+    if (values[i] < least) least = values[i];
+  }
+  const past = limit * 1.0005, plus = both ? "+" : "", cut = [];
+  if (most > past) cut.push("up to " + plus + text(most));
+  if (least < -past) cut.push("down to " + text(least));
+  return [(least < -past ? "≤ " : "") + (both ? text(-limit) : "0"), (most > past ? "≥ " : "") + plus + text(limit), cut.length > 0 ? "; cut: " + cut.join(", ") : ""];
+}
+
 /** How many characters of a rank's name are shown: TP00-DP00. */
 const longest = 9;
 
@@ -75,14 +88,8 @@ export class HeatMap extends StepPlot {
     strip.style.background = this.both
       ? "linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))"
       : "linear-gradient(to right, var(--cold), var(--warm), var(--hot))";
-    // The scale covers nearly all cells; values beyond it get its last colour and are mentioned.
-    const most = this.values.reduce((a, b) => Math.max(a, b), 0), least = this.values.reduce((a, b) => Math.min(a, b), 0), past = this.limit * 1.0005;
-    const high = (this.both ? "+" : "") + duration(this.limit), low = this.both ? signed(-this.limit) : "0";
-    el.replaceChildren(least < -past ? "≤ " + low : low, strip, most > past ? "≥ " + high : high);
-    const cut = [];
-    if (most > past) cut.push("up to " + (this.both ? signed(most) : duration(most)));
-    if (least < -past) cut.push("down to " + signed(least));
-    if (cut.length) el.append("; cut: " + cut.join(", "));
+    const [low, high, cut] = ends(this.values, this.limit, this.both, duration);
+    el.replaceChildren(low, strip, high + cut);
   }
 
   override paint(pen: Pen) {

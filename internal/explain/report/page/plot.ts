@@ -129,7 +129,10 @@ export class Plot {
   yAxis({ ctx, area, color }: Pen, max: number, text: (v: number) => string) {
     ctx.textAlign = "right";
     ctx.textBaseline = "middle";
-    for (const v of ticks(max, Math.max(area.h / 45, 2))) {
+    const wanted = Math.max(area.h / 45, 2);
+    let all = ticks(max, wanted);
+    for (let n = wanted + 1; all.length < 3 && n < wanted + 6; n++) all = ticks(max, n); // one number is no scale
+    for (const v of all) {
       const y = area.y + area.h * (1 - v / max);
       ctx.fillStyle = color("line");
       ctx.fillRect(area.x, Math.round(y), area.w, 1);

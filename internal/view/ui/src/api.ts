@@ -18,6 +18,14 @@ export interface Head {
   light: boolean;
   /** The measure that a map of ranks and steps begins with. */
   map: string;
+  /** What findings suggest to set in What if. */
+  fixes: Fix[];
+}
+
+/** The settings that take the cause of a finding away. */
+export interface Fix {
+  finding: string;
+  set: string[];
 }
 
 /** A capture that can be chosen. */

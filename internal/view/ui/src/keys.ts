@@ -13,6 +13,11 @@ const named: { [key: string]: string } = {
   ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", " ": "Space", Enter: "Enter",
 };
 
+/** A key with its modifiers in words; "+" is itself a key. */
+function worded(key: string): string {
+  return (key === "+" ? [key] : key.split("+")).map((part) => named[part] ?? part).join(" + ");
+}
+
 export class Keys {
   private bindings: Binding[] = [];
   private dialog: HTMLDialogElement | null = null;
@@ -37,7 +42,14 @@ export class Keys {
     // Who writes or chooses something means the letter itself; Escape leads out.
     const writing = target instanceof HTMLInputElement && !["checkbox", "radio", "button", "range"].includes(target.type);
     if (writing || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement) {
-      if (e.key === "Escape") target.blur();
+      if (e.key === "Enter" && target.type === "search") target.blur(); // and keeps what it filters
+      if (e.key === "Escape") {
+        if (target.type === "search" && (target as HTMLInputElement).value !== "") { // not all browsers clear it themselves
+          (target as HTMLInputElement).value = "";
+          target.dispatchEvent(new Event("input"));
+        }
+        target.blur();
+      }
       return;
     }
     if (target instanceof HTMLInputElement && target.type === "range" && e.key.startsWith("Arrow")) return;
@@ -60,7 +72,7 @@ export class Keys {
         ...[...groups].map(([group, bindings]) =>
           h("section", null, h("h3", null, group),
             h("dl", null, ...bindings.flatMap((b) => [
-              h("dt", null, ...b.keys.flatMap((k, i) => [i > 0 && " ", h("kbd", null, k.split("+").map((part) => named[part] ?? (part || "+")).join(" + "))])),
+              h("dt", null, ...b.keys.flatMap((k, i) => [i > 0 && " ", h("kbd", null, worded(k))])),
               h("dd", null, b.help),
             ]))))),
       h("form", { method: "dialog" }, h("button", { class: "button" }, "Close")),

@@ -1,6 +1,7 @@
 // The page: tabs, the capture that they are of, the theme, and which view is shown.
 
 import "./theme.css";
+import { hideTip } from "../../../explain/report/page/plot";
 import { choices, json, quiet, whenQuiet, type Head, type Session } from "./api";
 import { fill, h } from "./dom";
 import { Keys } from "./keys";
@@ -60,6 +61,8 @@ class Shell {
     this.store.follow((now, before) => this.change(now, before));
     darkness.addEventListener("change", () => this.paint());
     whenQuiet(() => this.ready());
+    addEventListener("beforeprint", () => this.paper(true));
+    addEventListener("afterprint", () => this.paper(false));
     this.change(this.store.params, {});
   }
 
@@ -83,7 +86,7 @@ class Shell {
   private tab(): Tab {
     const { tab } = this.store.params;
     const offered = tabs.filter((t) => this.offers(t));
-    const first = this.session.captures.length > 0 ? summary : runs;
+    const first = this.session.captures.length > 0 ? summary : this.session.live ? live : runs;
     return offered.find((t) => t.id === tab) ?? offered.find((t) => t === first) ?? offered[0];
   }
 
@@ -98,8 +101,17 @@ class Shell {
   /** Puts the page into light or dark. */
   private paint(): void {
     const { theme } = this.store.params, before = root.dataset.theme;
-    root.dataset.theme = theme === "light" || theme === "dark" ? theme : darkness.matches ? "dark" : "light";
+    root.dataset.theme = root.dataset.print ? "light" : theme === "light" || theme === "dark" ? theme : darkness.matches ? "dark" : "light";
     if (root.dataset.theme !== before) this.view?.restyle?.();
+  }
+
+  /** Paper is white and narrow, and has all that can be opened; what is drawn is drawn for it. */
+  private paper(on: boolean): void {
+    if (on) root.dataset.print = "1";
+    else delete root.dataset.print;
+    if (on) main.querySelectorAll("details").forEach((d) => (d.open = true));
+    this.paint();
+    this.view?.restyle?.();
   }
 
   private change(now: Params, before: Params): void {
@@ -155,6 +167,7 @@ class Shell {
 
   private show(tab: Tab, what: string, context: Context): void {
     this.view?.close?.();
+    hideTip();
     this.shown = what;
     trouble.hidden = true;
     delete root.dataset.error;

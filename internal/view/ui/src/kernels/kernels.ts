@@ -15,7 +15,9 @@ import "./kernels.css";
 interface Rows {
   rows: Row[];
   total_ns: number;
+  wait_ns: number;
   steps: number;
+  other_wait_ns: number;
   other_total_ns: number;
   other_steps: number;
 }
@@ -26,6 +28,7 @@ interface Row {
   class: string;
   count: number;
   total_ns: number;
+  wait_ns: number;
   self_ns: number;
   median_ns: number;
   p99_ns: number;
@@ -34,11 +37,18 @@ interface Row {
   tflop_s: number;
   gb_s: number;
   rank_spread: number;
+  slowest_rank: string;
+  fastest_rank: string;
+  role: string;
+  floor_ns: number;
+  source: string;
+  sources: string;
   only_rank: string;
   other_count: number;
   other_total_ns: number;
   other_self_ns: number;
   other_median_ns: number;
+  other_wait_ns: number;
 }
 
 const groups: { [id: string]: { title: string; one: string } } = {
@@ -167,24 +177,35 @@ class Kernels implements View {
         { id: "change", title: "change", num: change, text: (x) => (x.other_total_ns === 0 ? "new" : x.total_ns === 0 ? "gone" : (change(x) > 0 ? "+" : "") + percent(change(x))) },
         { id: "count", title: "kernels", help: "per step and rank", num: (x) => x.count / Math.max(r.steps, 1), text: (x) => count(x.count / Math.max(r.steps, 1)) },
         { id: "count2", title: "other", num: (x) => x.other_count / Math.max(r.other_steps, 1), text: (x) => count(x.other_count / Math.max(r.other_steps, 1)) },
+        ...(r.wait_ns + r.other_wait_ns > 0 ? [
+          { id: "wait", title: "waits", help: waitHelp, num: (x: Row) => per(x.wait_ns), text: (x: Row) => known(x.wait_ns, duration(per(x.wait_ns))) },
+          { id: "wait2", title: "other", num: (x: Row) => was(x.other_wait_ns), text: (x: Row) => known(x.other_wait_ns, duration(was(x.other_wait_ns))) },
+        ] : []),
         ...(kernels ? [
           { id: "median", title: "median", num: (x: Row) => x.median_ns, text: (x: Row) => known(x.median_ns, duration(x.median_ns)) },
           { id: "median2", title: "other", num: (x: Row) => x.other_median_ns, text: (x: Row) => known(x.other_median_ns, duration(x.other_median_ns)) },
         ] : [])];
     }
     return [name,
-      { id: "total", title: "per step", help: "GPU time per step, mean over ranks" + (nested ? ", including everything inside" : ""), num: (x) => x.total_ns, text: (x) => duration(per(x.total_ns)) },
+      { id: "total", title: "per step", help: "GPU time per step, mean over ranks" + (r.wait_ns > 0 ? ", without waits for other ranks" : "") + (nested ? ", including everything inside" : ""), num: (x) => x.total_ns, text: (x) => duration(per(x.total_ns)) },
       ...(nested ? [{ id: "self", title: "own", help: "launched directly, not by anything inside it", num: (x: Row) => x.self_ns, text: (x: Row) => known(x.self_ns, duration(per(x.self_ns))) }] : []),
       { id: "share", title: "share", num: (x) => x.total_ns, text: (x) => percent(x.total_ns / Math.max(r.total_ns, 1)), class: "share", cell: (x) => share(x, per(x.total_ns) / most, x.total_ns / Math.max(r.total_ns, 1)) },
-      { id: "count", title: "kernels", help: "per step and rank", num: (x) => x.count, text: (x) => count(x.count / Math.max(r.steps, 1)) },
+      ...(r.wait_ns > 0 ? [{ id: "wait", title: "waits", help: waitHelp, num: (x: Row) => x.wait_ns, text: (x: Row) => known(x.wait_ns, duration(per(x.wait_ns))) }] : []),
+      { id: "count", title: "kernels", help: "per step and rank", num: (x) => x.count, text: (x) => known(x.count, count(x.count / Math.max(r.steps, 1))) },
+      ...(r.rows.some((x) => x.role !== "") ? [
+        { id: "role", title: "role", help: "the modules of the model whose main kernel this is", text: (x: Row) => x.role, cell: (x: Row) => cut(x.role, x.role) },
+        { id: "floor", title: "floor", help: "per step: the least time of these modules at the peaks of the device", num: (x: Row) => x.floor_ns, text: (x: Row) => known(x.floor_ns, duration(per(x.floor_ns))) },
+      ] : []),
       ...(kernels ? [
         { id: "median", title: "median", num: (x: Row) => x.median_ns, text: (x: Row) => duration(x.median_ns) },
         { id: "p99", title: "p99", num: (x: Row) => x.p99_ns, text: (x: Row) => duration(x.p99_ns) },
         { id: "max", title: "longest", num: (x: Row) => x.max_ns, text: (x: Row) => duration(x.max_ns) },
-        { id: "spread", title: "over ranks", help: "how far the slowest rank's median exceeds the fastest's, or the only rank that runs it", num: (x: Row) => (x.only_rank ? Infinity : x.rank_spread), text: overRanks },
+        { id: "spread", title: "over ranks", help: "the rank with the longest median, beside the one with the shortest; or the only rank that runs it", num: (x: Row) => (x.only_rank ? Infinity : x.rank_spread), text: overRanks,
+          cell: (x: Row) => h("span", { title: x.only_rank || x.rank_spread < leastSpread ? "" : `the median on ${x.slowest_rank}, beside ${x.fastest_rank}, which has the shortest` }, overRanks(x)) },
         ...(r.rows.some((x) => x.tflop_s > 0) ? [{ id: "tflops", title: "TFLOP/s", num: (x: Row) => x.tflop_s, text: (x: Row) => known(x.tflop_s, count(x.tflop_s)) }] : []),
         ...(r.rows.some((x) => x.gb_s > 0) ? [{ id: "gbs", title: "GB/s", num: (x: Row) => x.gb_s, text: (x: Row) => known(x.gb_s, count(x.gb_s)) }] : []),
-      ] : [])];
+      ] : []),
+      ...(r.rows.some((x) => x.source !== "") ? [{ id: "source", title: "source", help: "the place in the program that launches it", text: (x: Row) => x.source, cell: (x: Row) => cut(x.source, x.sources || x.source) }] : [])];
   }
 
   private show(): void {
@@ -206,8 +227,8 @@ class Kernels implements View {
     const steps = path(f, focus), link = (n: number, text: string) => h("a", { href: format({ ...store.params, node: String(n) }) }, text);
     // A long way: its beginning and its end.
     const named = (n: number) => f.names[f.name[n]];
-    const per = this.rows!.total_ns / Math.max(this.rows!.steps, 1);
-    if (steps.length === 0) return fill(this.crumbs, `${duration(per)} of GPU time per step and rank, over ${groupDigits(String(this.rows!.steps))} steps of all ranks together`);
+    const all = this.rows!, per = (ns: number) => duration(ns / Math.max(all.steps, 1)), wait = all.rows.find((r) => r.class === "wait")?.total_ns ?? all.wait_ns;
+    if (steps.length === 0) return fill(this.crumbs, `${per(f.total[0])} of GPU time per step and rank, ${wait > 0 ? per(wait) + " of it waiting for other ranks, " : ""}over ${groupDigits(String(this.rows!.steps))} steps of all ranks together`);
     fill(this.crumbs, link(0, "all"), ...steps.flatMap((n, i) => {
       if (steps.length > 6 && i >= 2 && i < steps.length - 3) return i === 2 ? [" › ", h("span", { title: steps.slice(2, -3).map(named).join(" › ") }, "…")] : [];
       return [" › ", n === focus ? h("b", null, named(n)) : link(n, named(n))];
@@ -233,7 +254,7 @@ class Kernels implements View {
   private csv(): void {
     if (!this.rows) return;
     const columns = this.columns(this.rows), title = this.context.capture?.title ?? "capture";
-    const unit = (c: Column<Row>) => (["total", "self", "other", "diff", "median", "median2", "p99", "max"].includes(c.id) ? " (ns)" : "");
+    const unit = (c: Column<Row>) => (["total", "wait", "wait2", "floor", "self", "other", "diff", "median", "median2", "p99", "max"].includes(c.id) ? " (ns)" : "");
     const lines = [csvLine([...columns.map((c, i) => (c.title === "other" && i > 0 ? columns[i - 1].title + ", other" : c.title) + unit(c)), "class"]),
       ...this.table.shown().map((r) => csvLine([...columns.map((c) => (c.id === "diff" ? r.total_ns / Math.max(this.rows!.steps, 1) - r.other_total_ns / Math.max(this.rows!.other_steps, 1) : this.value(c, r))), r.class]))];
     save(`${title.replace(/[^\w.-]+/g, "_")}-${this.by()}.csv`, "text/csv", lines.join(""));
@@ -245,7 +266,7 @@ class Kernels implements View {
     const n = c.num(r), whole = this.rows!.other_steps > 0 ? 1 : Math.max(this.rows!.steps, 1);
     if (!Number.isFinite(n)) return c.text(r);
     if (c.id === "share") return n / Math.max(this.rows!.total_ns, 1);
-    return ["total", "self", "count"].includes(c.id) ? n / whole : n;
+    return ["total", "self", "wait", "floor", "count"].includes(c.id) ? n / whole : n;
   }
 
   update(now: Params, before: Params): void {
@@ -274,10 +295,21 @@ function swatch(name: string): HTMLElement {
   return h("i", { class: "swatch s-" + name.toLowerCase().replace(/[^a-z]/g, "-"), title: name });
 }
 
-/** How a kernel differs over ranks. */
-function overRanks(x: Row): string {
+/** Ranks differ by so much at least if anything is said of it. */
+const leastSpread = 0.005;
+
+const waitHelp = "per step: the time in collectives until the last rank arrives, or while another rank was not recorded";
+
+/** How a kernel differs over ranks, in words. */
+export function overRanks(x: Pick<Row, "only_rank" | "rank_spread" | "slowest_rank">): string {
   if (x.only_rank) return "only " + x.only_rank;
-  return x.rank_spread >= 0.005 ? "+" + percent(x.rank_spread) : "";
+  if (x.rank_spread < leastSpread) return "";
+  return x.slowest_rank + (x.rank_spread < 1 ? ` ${percent(x.rank_spread)} longer` : ` ${digits3(1 + x.rank_spread)} times as long`);
+}
+
+/** A text that is cut where there is no room for it. */
+function cut(text: string, all: string): HTMLElement {
+  return h("span", { class: "cut", title: all }, text);
 }
 
 /** A share as a bar and a number. */

@@ -15,6 +15,8 @@ export type Rank = { dp: number; running: number | null; queued: number | null; 
 /** How a server stood at one moment. */
 export type Sample = {
   server: number; at_ms: number; error: string; restarted: boolean; ranks: Rank[]; tokens: number | null; ttft: Latency | null; itl: Latency | null;
+  /** How long the server took to answer, ns. */
+  reply_ns?: number;
 };
 
 export type Capture = { n: number; steps: number; state: "recording" | "done" | "failed" | "stopped"; lines: string[]; now: string[]; run: string; error: string };
@@ -25,6 +27,8 @@ export type Mark = {
   server: string; kind: string; at_ms: number;
   /** Of a beginning: it lies between these two; 0: it is none. */
   after_ms: number; onset_ms: number;
+  /** Of an alarm or its end; "": of neither. */
+  rule: string;
   rank: string; text: string;
   /** That can be opened; "": none. */
   capture: string;
@@ -61,6 +65,11 @@ export class History {
 
   last(server: number): Sample | undefined {
     return this.samples[server].at(-1);
+  }
+
+  /** How long a server took to answer in the last minute or so, ns. */
+  replies(server: number): number[] {
+    return this.samples[server].slice(-60).flatMap((s) => s.reply_ns ?? []);
   }
 
   /** The ranks that a server has told of, by their numbers. */
@@ -104,6 +113,15 @@ export class History {
     for (const s of this.samples.flat()) for (const r of s.ranks) max = Math.max(max, r[measure] ?? 0);
     return max;
   }
+}
+
+/** Says that a server answers at once or very late, as one whose process is stopped at times; "": it does not. */
+export function stalls(replies: readonly number[]): string {
+  if (replies.length < 20) return "";
+  const sorted = [...replies].sort((a, b) => a - b), at = (p: number) => sorted[Math.floor(p * (sorted.length - 1))];
+  const usual = at(0.2), late = sorted.filter((ns) => ns > Math.max(4 * usual, 10e6)), longest = at(0.95);
+  if (late.length < sorted.length / 5 || longest < 20e6) return "";
+  return `answers in stalls: ${late.length} of the last ${sorted.length} replies took up to ${duration(longest)}, the others about ${duration(usual)}. Its process is stopped at times, held by a CPU quota, or busy`;
 }
 
 /** The largest over the mean; null where there are less than two, or nothing in them. */

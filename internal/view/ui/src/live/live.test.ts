@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { History, p99, type Rank, type Sample, sum, uneven } from "./data";
+import { History, p99, type Rank, type Sample, stalls, sum, uneven } from "./data";
 import { strokes } from "./spark";
 
 const rank = (dp: number, running: number | null): Rank => ({ dp, running, queued: 0, tokens: null, prefill: null, usage: 0.25 });
@@ -17,6 +17,15 @@ test("the 99th percentile is known as a bucket", () => {
   assert.equal(at(0, 1e8), "under 100 ms");
   assert.equal(at(1e8, 2e8), "100 ms to 200 ms");
   assert.equal(at(4e8, null), "over 400 ms");
+});
+
+test("a server that is stopped at times answers at once or very late", () => {
+  const of = (late: (i: number) => number) => Array.from({ length: 60 }, (_, i) => late(i) * 1e6);
+  assert.ok(/^answers in stalls: \d+ of the last 60 replies took up to 5\d\.\d ms, the others about 2\.00 ms/.test(stalls(of((i) => (i % 5 < 3 ? 5 + (i * 7) % 55 : 2)))));
+  assert.equal(stalls(of(() => 3)), "");
+  assert.equal(stalls(of((i) => 40 + (i % 7))), ""); // slow, but always
+  assert.equal(stalls(of((i) => (i % 20 === 0 ? 200 : 2))), "");
+  assert.equal(stalls([2e6, 50e6]), "");
 });
 
 test("history keeps ten minutes, and the ranks that it saw", () => {

@@ -6,7 +6,7 @@ import { post } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, whole } from "../state";
 import type { Context, Tab, View } from "../view";
-import { type Capture, type Hello, History, type Mark, type Measure, measures, p99, type Sample, type Server, sum } from "./data";
+import { type Capture, type Hello, History, type Mark, type Measure, measures, p99, type Sample, type Server, stalls, sum } from "./data";
 import { type Sight, Spark } from "./spark";
 import { Marked, Watched } from "./watch";
 
@@ -18,6 +18,11 @@ export function figure(measure: Measure, v: number | null | undefined): string {
   if (v === null || v === undefined) return "–";
   if (measure === "usage") return percent(v);
   return groupDigits(v < 10 && !Number.isInteger(v) ? v.toFixed(1) : String(Math.round(v)));
+}
+
+/** From where to where the small plots of a measure go. */
+function scaleOf(measure: Measure, top: number): string {
+  return top > 0 ? `0 to ${figure(measure, top)}` : "";
 }
 
 /** What a server is called: its role is said unless its name says it. */
@@ -38,6 +43,7 @@ class Row {
   draw(history: History, tops: Record<Measure, number>, sight: Sight): void {
     const last = history.last(this.server)?.ranks.find((r) => r.dp === this.dp);
     for (const c of this.cells) {
+      c.value.closest("td")!.dataset.title = titles[c.measure] + " " + scaleOf(c.measure, tops[c.measure]); // on phones, which have no head
       c.value.textContent = figure(c.measure, last?.[c.measure]);
       c.spark.draw(history.line(this.server, this.dp, c.measure), tops[c.measure], sight);
     }
@@ -64,6 +70,8 @@ class LiveView implements View {
   /** The capture that was asked for here: its result opens when it is there. */
   private awaited = 0;
   private pending = 0;
+  /** From where to where the small plots of a measure go. */
+  private readonly scales = Object.fromEntries(measures.map((m) => [m, h("span", { class: "scale" })])) as Record<Measure, HTMLElement>;
 
   constructor(private readonly context: Context) {
     this.steps.value = String(whole(context.store.params, "steps", 10));
@@ -124,7 +132,7 @@ class LiveView implements View {
         h("figure", null, h("figcaption", null, "Requests ", key("running", "running"), key("queued", "queued")), this.requests.canvas),
         h("figure", null, h("figcaption", null, "Output tokens/s"), this.output.canvas), this.watched && this.watched.figure),
       h("div", { class: "scroll" }, h("table", { class: "ranks" },
-        h("thead", null, h("tr", null, h("th", { scope: "col" }, "rank"), ...measures.map((m) => h("th", { scope: "col" }, titles[m])))), this.body)),
+        h("thead", null, h("tr", null, h("th", { scope: "col" }, "rank"), ...measures.map((m) => h("th", { scope: "col" }, titles[m], " ", this.scales[m])))), this.body)),
       h("p", { class: "soft" }, `Servers are polled every ${duration(x.every_ms * 1e6)}${x.watched ? "" : " while a page shows them"}. All ranks share one scale.`));
     if (x.capture) this.capture(x.capture);
     this.draw();
@@ -160,6 +168,7 @@ class LiveView implements View {
       }
     });
     if (wanted.length !== this.body.rows.length || wanted.some((r, i) => this.body.rows[i] !== r.el)) fill(this.body, ...wanted.map((r) => r.el));
+    for (const m of measures) this.scales[m].textContent = scaleOf(m, tops[m]);
     const sight = { now, span: this.history.span(now) };
     for (const r of wanted) r.draw(this.history, tops, sight);
     this.requests.show([{ line: this.history.total("running"), color: colors.running }, { line: this.history.total("queued"), color: colors.queued }], sight);
@@ -178,7 +187,8 @@ class LiveView implements View {
       card("TTFT", ttft ? duration(ttft.mean_ns) : "–", ttft ? "mean now; p99 " + p99(ttft) : "no first token at the moment"),
       card("Between tokens", itl ? duration(itl.mean_ns) : "–", itl ? "mean now; p99 " + p99(itl) : "no token at the moment"));
     const errors = last.map((s, i) => (s?.error ? `${this.servers[i].name}: ${s.error}` : s?.restarted ? `${this.servers[i].name} was restarted` : "")).filter((e) => e !== "");
-    this.lost(errors.join("; "));
+    const held = this.servers.flatMap((s, i) => stalls(this.history.replies(i)).replace(/^./, (c) => `${called(s)} ${c}`) || []);
+    this.lost([...errors, ...held].join("; "));
     this.el.dataset.drawn = String(now);
   }
 

@@ -14,6 +14,13 @@ export function place(from: number, to: number, { now, span }: Sight): [number, 
   return at(to) < 0 || at(from) > 1 ? null : [Math.max(at(from), 0), Math.min(at(to), 1)];
 }
 
+/** When the alarm that began at a mark was over, ms; Infinity: it is not. */
+export function ended(marks: readonly Mark[], alarm: Mark): number {
+  const after = marks.slice(marks.indexOf(alarm) + 1);
+  // Where a server's alarm begins anew, or the watch ends, the one before is over as well.
+  return after.find((m) => (["over", "alarm"].includes(m.kind) && m.rule === alarm.rule && m.server === alarm.server) || m.kind === "end")?.at_ms ?? Infinity;
+}
+
 /** A plot over time in which the beginnings are marked that were found: the change lies in the band, it was certain at the line. */
 export class Marked extends Together {
   private marks: Mark[] = [];
@@ -29,6 +36,12 @@ export class Marked extends Together {
       if (!m.onset_ms) continue;
       const band = place(m.after_ms, m.onset_ms, this.sight), line = place(m.at_ms, m.at_ms, this.sight);
       ctx.fillStyle = ctx.strokeStyle = color("high");
+      const until = place(m.onset_ms, Math.min(ended(this.marks, m), this.sight.now), this.sight);
+      if (until) { // as long as it lasts
+        ctx.globalAlpha = 0.1;
+        ctx.fillRect(area.x + area.w * until[0], area.y, area.w * (until[1] - until[0]), area.h);
+        ctx.globalAlpha = 1;
+      }
       if (band) {
         ctx.globalAlpha = 0.35;
         ctx.fillRect(area.x + area.w * band[0], area.y, Math.max(area.w * (band[1] - band[0]), 2), area.h);
@@ -68,7 +81,7 @@ export class Watched {
   add(m: Mark): void {
     this.marks.push(m);
     if (!lists(m)) return;
-    if (this.list.dataset.none) this.write();
+    if (this.list.dataset.none || m.kind === "over" || m.kind === "end") this.write(); // alarms have ended
     else this.list.prepend(this.item(m)); // what stays is not read out again
     while (this.list.children.length > listed) this.list.lastElementChild?.remove();
   }
@@ -93,8 +106,9 @@ export class Watched {
 
   private item(m: Mark): HTMLElement {
     const time = (ms: number) => new Date(ms).toLocaleTimeString([], { hour12: false });
-    return h("li", { class: loud[m.kind] ? "loud " + m.kind : null, data: { kind: m.kind } },
-      h("time", { datetime: new Date(m.at_ms).toISOString() }, time(m.at_ms)), h("b", null, loud[m.kind] ?? m.kind), h("span", null, [m.server, m.rank].filter((s) => s).join(" ")),
-      h("span", { class: "text" }, m.text, m.capture !== "" && " ", m.capture !== "" && h("button", { class: "link", on: { click: () => this.open(m.capture) } }, "open " + m.capture)));
+    const end = m.kind === "alarm" ? ended(this.marks, m) : Infinity, over = end < Infinity && `over at ${time(end)}`;
+    return h("li", { class: over !== false ? "past" : loud[m.kind] ? "loud " + m.kind : null, data: { kind: m.kind } },
+      h("time", { datetime: new Date(m.at_ms).toISOString() }, time(m.at_ms)), h("b", null, loud[m.kind] ?? m.kind), h("span", null, [m.server, m.rank === m.server ? "" : m.rank].filter((s) => s).join(" ")),
+      h("span", { class: "text" }, over && h("b", null, over + ": "), m.text, m.capture !== "" && " ", m.capture !== "" && h("button", { class: "link", on: { click: () => this.open(m.capture) } }, "open " + m.capture)));
   }
 }

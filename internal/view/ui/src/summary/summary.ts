@@ -5,10 +5,11 @@ import { duration, percent } from "../../../../explain/report/page/format";
 import { HeatMap, type Measure, noise } from "../../../../explain/report/page/heat";
 import { legendKey, type Plot, StepView } from "../../../../explain/report/page/plot";
 import type { Data } from "../../../../explain/report/page/steps";
-import { json } from "../api";
+import { type Fix, json } from "../api";
 import { type Child, fill, h } from "../dom";
 import { type Changes, elsewhere, format, type Params, whole } from "../state";
 import type { Context, Tab, View } from "../view";
+import { fixed, rankOf, settingsOf } from "../whatif/fixes";
 import "./summary.css";
 
 /** See Overview in internal/explain/report. */
@@ -26,6 +27,8 @@ interface Overview {
   colours: { kind: string; part: string; text: string; finding: number }[];
   chart: Data;
   left_out: string[];
+  /** What a watch told of the window. */
+  watched: { says: string; more: string[] }[];
 }
 
 interface Finding {
@@ -42,6 +45,7 @@ interface Finding {
   guide: string;
   at: Place | null;
   measure: Measure;
+  what_if: string[];
 }
 
 interface Place {
@@ -132,7 +136,9 @@ class Summary implements View {
     fill(this.el,
       h("section", { class: "answer-line" },
         o.no_fault && caveat,
-        o.verdict !== "" && h("p", { class: "verdict" }, o.verdict),
+        ...o.watched.map((w) => h("div", { class: "watch" }, h("p", { class: "verdict" }, w.says),
+          w.more.length > 0 && h("details", null, h("summary", null, "what the watch saw"), h("pre", null, w.more.join("\n"))))),
+        o.verdict !== "" && h("p", { class: o.watched.length > 0 ? "in-window" : "verdict" }, o.watched.length > 0 && "In this window: ", o.verdict),
         h("p", { class: "facts" }, o.head.join(" · ")),
         !o.no_fault && caveat),
       h("section", { class: "found", "aria-label": "Findings" },
@@ -164,11 +170,17 @@ class Summary implements View {
         f.cause !== "" && h("span", { class: "chip" }, "cause: " + f.cause),
         f.passing && h("span", { class: "chip" }, "transient"),
         h("span", { class: "space" }),
+        f.what_if.length > 0 && fixed({ finding: f.title, set: f.what_if }, this.context.session) && this.whatIf({ finding: f.title, set: f.what_if }),
         f.at && h("span", { class: "go" }, this.link(placed(f.at, f), "Show in the timeline"))),
       evidence.length > 0 && h("ul", { class: "evidence" }, ...evidence.slice(0, few)),
       evidence.length > few && h("details", null, h("summary", null, `and ${evidence.length - few} more`), h("ul", { class: "evidence" }, ...evidence.slice(few))),
       (f.next.length > 0 || f.guide !== "") && h("ul", { class: "next" }, ...f.next.map((text) => h("li", null, text)),
         f.guide !== "" && h("li", null, "More on this: ", h("code", null, "stepscope guide " + f.guide))));
+  }
+
+  /** A link to the steps as they would be without the cause of a finding. */
+  private whatIf(f: Fix): HTMLElement {
+    return this.link({ tab: "whatif", set: settingsOf(f), rank: rankOf(f, this.context.capture?.ranks ?? []) }, "What if");
   }
 
   /** The time split of each rank, for steps of one kind. */

@@ -13,7 +13,7 @@
 
 import { type Params, whole } from "../state";
 import { parsed } from "./area";
-import { bounded, type Range, whole as all } from "./scale";
+import { bounded, type Range } from "./scale";
 import type { Head, Marked, Step } from "./wire";
 
 export const alignments = [
@@ -63,6 +63,12 @@ export function extent(head: Head): Range {
   return { t0: head.from_ns, t1: Math.max(head.to_ns, head.from_ns + 1) };
 }
 
+/** The capture: what was recorded before and after it, as while the profilers end, lies beside it. */
+export function windowOf(head: Head): Range {
+  const [t0, t1] = head.window_ns;
+  return { t0, t1: Math.max(t1, t0 + 1) };
+}
+
 export function read(p: Params, head: Head): State {
   const step = whole(p, "step", -1), rank = whole(p, "rank", -1);
   const given = rangeOf(p, "t0", "t1");
@@ -71,7 +77,7 @@ export function read(p: Params, head: Head): State {
   const known = (r: number) => Number.isInteger(r) && r >= 0 && r < head.ranks.length;
   const only = (p.only ?? "").split(",").filter((x) => /^\d+$/.test(x)).map(Number).filter(known);
   return {
-    view: given !== null ? bounded(given, extent(head)) : (aroundStep(head, step, step) ?? all(extent(head))),
+    view: given !== null ? bounded(given, extent(head)) : (aroundStep(head, step, step) ?? windowOf(head)),
     step: step < head.steps.length ? step : -1,
     by: by === "stretched" && !head.stretch ? "wall" : by === "step" && (step < 0 || step >= head.steps.length) ? "wall" : by,
     at: whole(p, "at", 0),

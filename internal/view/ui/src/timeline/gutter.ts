@@ -7,6 +7,11 @@ import type { Alignment, Head } from "./wire";
 
 const roles: { [role: string]: string } = { compute: "compute", communication: "communication", launches: "launches", ranges: "ranges of", python: "Python of", profiler: "profiler" };
 
+/** The width that names take: at most a quarter. */
+export function gutterOf(width: number): number {
+  return Math.min(220, Math.floor(width / 4));
+}
+
 /** A rank's names. */
 export function drawGutter(el: HTMLElement, head: Head, l: Layout, here: number, moved: Alignment | null, turn: (what: string) => void): void {
   const parts: HTMLElement[] = [];

@@ -2,10 +2,10 @@
 // happened there, a drag sets the time that is shown.
 
 import { duration, groupDigits, signed } from "../../../../explain/report/page/format";
-import { mix, rgb, usual } from "../../../../explain/report/page/heat";
+import { ends, mix, rgb, usual } from "../../../../explain/report/page/heat";
 import { hideTip, showTip } from "../../../../explain/report/page/plot";
-import { quantile } from "../../../../explain/report/page/steps";
 import { fill, h } from "../dom";
+import { gutterOf } from "./gutter";
 import type { Palette } from "./palette";
 import type { Head, Marked, Measure } from "./wire";
 
@@ -20,26 +20,25 @@ export interface HeatEvents {
 /** Cells of a measure: rank after rank, by step, and the median rank's of each step. */
 export interface Cells {
   measure: Measure;
-  values: Float32Array;
-  median: Float32Array;
+  values: Float64Array;
+  median: Float64Array;
   /** What is coloured: how far from the median, or the value itself. NaN: the rank lacks the step. */
-  shown: Float32Array;
+  shown: Float64Array;
   /** What fills the scale. */
   limit: number;
 }
 
-/** The cells of an answer. length is that of a usual step, ns: what is little beside it stays pale. */
-export function cellsOf(answer: ArrayBuffer, measure: Measure, ranks: number, steps: number, length: number): Cells {
-  const all = new Float32Array(answer), values = all.subarray(0, ranks * steps), median = all.subarray(ranks * steps, (ranks + 1) * steps);
-  const shown = new Float32Array(values.length);
+/** The cells of an answer. */
+export function cellsOf(answer: ArrayBuffer, measure: Measure, ranks: number, steps: number): Cells {
+  const all = new Float64Array(answer), values = all.subarray(0, ranks * steps), median = all.subarray(ranks * steps, (ranks + 1) * steps);
+  const shown = new Float64Array(values.length);
   for (let i = 0; i < values.length; i++) shown[i] = measure.beyond ? values[i] - median[i % steps] : values[i];
-  const floor = measure.unit !== "ns" ? 1 : measure.id === "work" ? quantile(Array.from(values), 0.5) * 0.1 : length * 0.1;
-  return { measure, values, median, shown, limit: Math.max(usual(shown, ranks, steps), floor, 1) };
+  return { measure, values, median, shown, limit: Math.max(usual(shown, ranks, steps), measure.floor, 1) };
 }
 
 /** A map with fewer cells: of each block the value that is furthest from 0. */
-export function reduced(shown: Float32Array, ranks: number, steps: number, rows: number, cols: number): Float32Array {
-  const out = new Float32Array(rows * cols).fill(NaN);
+export function reduced(shown: Float64Array, ranks: number, steps: number, rows: number, cols: number): Float64Array {
+  const out = new Float64Array(rows * cols).fill(NaN);
   for (let r = 0; r < ranks; r++) {
     const y = Math.floor((r * rows) / ranks);
     for (let s = 0; s < steps; s++) {
@@ -51,14 +50,14 @@ export function reduced(shown: Float32Array, ranks: number, steps: number, rows:
 }
 
 /** The rank with the median value of a step, -1: no rank has it. */
-export function medianRank(values: Float32Array, ranks: number, steps: number, step: number): number {
+export function medianRank(values: Float64Array, ranks: number, steps: number, step: number): number {
   const have: [value: number, rank: number][] = [];
   for (let r = 0; r < ranks; r++) if (!Number.isNaN(values[r * steps + step])) have.push([values[r * steps + step], r]);
   have.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   return have.length > 0 ? have[(have.length - 1) >> 1][1] : -1;
 }
 
-const LABELS = 220, AXIS = 16;
+const AXIS = 16;
 
 export class Heat {
   readonly el: HTMLElement;
@@ -73,7 +72,6 @@ export class Heat {
   private readonly choices = h("span", { role: "group", "aria-label": "Measure of the map" });
   private readonly ranks: number;
   private readonly steps: number;
-  private readonly length: number;
   private asked = "";
   cells: Cells | null = null;
   /** What is pointed at by keys or pointer. */
@@ -83,7 +81,6 @@ export class Heat {
   constructor(private readonly head: Head, private readonly events: HeatEvents, private readonly redraw: () => void) {
     this.ranks = head.ranks.length;
     this.steps = head.steps.length;
-    this.length = quantile(head.steps.map((s) => s.end_ns - s.start_ns), 0.5);
     this.el = h("div", { class: "tl-heat" },
       h("div", { class: "tl-heat-head" }, h("span", { class: "tl-title" }, "Ranks × steps"), this.choices, h("span", { class: "space" }), this.scale),
       h("div", { class: "tl-map" }, this.canvas, this.outlines, this.brushed, this.box));
@@ -104,7 +101,7 @@ export class Heat {
     this.asked = measure;
     const answer = await this.events.load(measure);
     if (this.asked !== measure) return;
-    this.cells = cellsOf(answer, of, this.ranks, this.steps, this.length);
+    this.cells = cellsOf(answer, of, this.ranks, this.steps);
     this.redraw();
   }
 
@@ -119,7 +116,8 @@ export class Heat {
   }
 
   private area(): { x: number; w: number; h: number } {
-    return { x: LABELS, w: Math.max(this.canvas.clientWidth - LABELS - 8, 10), h: this.height() };
+    const x = gutterOf(this.canvas.clientWidth);
+    return { x, w: Math.max(this.canvas.clientWidth - x - 8, 10), h: this.height() };
   }
 
   private place(el: HTMLElement, at: { rank: number; ranks: number; step: number; steps: number } | null): void {
@@ -200,12 +198,12 @@ export class Heat {
     ctx.fillStyle = palette.name("bg");
     if (a.w / cols >= 6) for (let c = 1; c < cols; c++) ctx.fillRect(a.x + Math.round((c / cols) * a.w) - 1, 0, 1, a.h);
     if (a.h / rows >= 8) for (let r = 1; r < rows; r++) ctx.fillRect(a.x, Math.round((r / rows) * a.h) - 1, a.w, 1);
-    const text = (v: number) => this.text(v, cells.measure);
     const strip = h("i", null);
     strip.style.background = cells.measure.beyond
       ? "linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))"
       : "linear-gradient(to right, var(--cold), var(--warm), var(--hot))";
-    fill(this.scale, cells.measure.beyond ? `${text(-cells.limit)} ` : "0 ", strip, ` ${cells.measure.beyond ? "+" : ""}${text(cells.limit)}${cells.measure.beyond ? " beyond the median rank" : ""}`);
+    const [low, high, cut] = ends(cells.shown, cells.limit, cells.measure.beyond, (v) => this.text(v, cells.measure));
+    fill(this.scale, low + " ", strip, " " + high + (cells.measure.beyond ? " beyond the median rank" : "") + cut);
     this.canvas.setAttribute("aria-label", `Heat map of ${cells.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter opens the step`);
   }
 
@@ -236,6 +234,11 @@ export class Heat {
   private listen(): void {
     const el = this.canvas;
     let from: number | null = null;
+    /** The cell of the first rank at x, or the one at the end that x is beyond. */
+    const within = (x: number) => {
+      const a = this.area();
+      return this.cellAt(Math.min(Math.max(x, a.x), a.x + a.w - 1), 0);
+    };
     el.addEventListener("pointerdown", (e) => {
       from = e.offsetX;
       el.setPointerCapture(e.pointerId);
@@ -244,18 +247,22 @@ export class Heat {
       const at = this.cellAt(e.offsetX, e.offsetY);
       this.point(at);
       if (from === null || Math.abs(e.offsetX - from) < 6) return;
-      const a = this.cellAt(Math.min(Math.max(from, LABELS), LABELS + this.area().w - 1), 0), b = this.cellAt(Math.min(Math.max(e.offsetX, LABELS), LABELS + this.area().w - 1), 0);
+      const a = within(from), b = within(e.offsetX);
       if (a !== null && b !== null) this.place(this.brushed, { rank: 0, ranks: this.ranks, step: Math.min(a.step, b.step), steps: Math.abs(a.step - b.step) + 1 });
     });
     el.addEventListener("pointerup", (e) => {
-      const end = Math.min(Math.max(e.offsetX, LABELS), LABELS + this.area().w - 1);
-      const a = from === null ? null : this.cellAt(Math.min(Math.max(from, LABELS), LABELS + this.area().w - 1), 0), b = this.cellAt(end, 0);
+      const a = from === null ? null : within(from), b = within(e.offsetX);
       if (from !== null && Math.abs(e.offsetX - from) >= 6 && a !== null && b !== null) this.events.brush(Math.min(a.step, b.step), Math.max(a.step, b.step));
       else {
         const at = this.cellAt(e.offsetX, e.offsetY);
         if (at !== null) this.events.pick(at.rank, at.step);
       }
       from = null;
+    });
+    el.addEventListener("pointercancel", () => { // the browser scrolls
+      from = null;
+      this.point(null);
+      this.view(...this.shownSteps);
     });
     el.addEventListener("pointerleave", () => this.point(null));
     el.addEventListener("blur", () => this.point(null));

@@ -1,13 +1,13 @@
 // What leads from one view to another, by keys, buttons and links.
 
 import type { Changes } from "../state";
-import { alignments, aroundStep } from "./address";
+import { alignments, aroundStep, windowOf } from "./address";
 import { medianRank } from "./heat";
 import { between, type Lane, turned } from "./layout";
 import { scrolled, unfolded } from "./reveal";
 import { stepAtTime } from "./ruler";
 import type { Which } from "./source";
-import { framed, panned, type Range, whole, zoomed } from "./scale";
+import { framed, panned, type Range, zoomed } from "./scale";
 import type { Timeline } from "./timeline";
 import type { Link, Step } from "./wire";
 
@@ -22,6 +22,7 @@ export class Moves {
     const { at } = this;
     if (view === null) return;
     at.state.view = view;
+    at.unpoint();
     at.draw("lanes", "overlay");
     if (how === "push" || Object.keys(changes).length > 0) at.store.set({ ...this.place(), ...changes }, how);
     else this.write();
@@ -64,7 +65,7 @@ export class Moves {
   }
 
   whole(): void {
-    this.look(whole(this.at.all));
+    this.look(windowOf(this.at.head));
   }
 
   steps(first: number, last: number, how: "replace" | "push", changes: Changes = {}, of?: readonly Step[]): void {
@@ -232,6 +233,9 @@ export class Moves {
     bind("/", "search names", () => at.search.focus());
     bind("n", "the next search result", () => void this.nextFound(false));
     bind("N", "and the previous one", () => void this.nextFound(true));
-    bind("Escape", "clear the selection", () => at.clear());
+    bind("Escape", "clear the selection, then the search", () => {
+      if (at.state.sel >= 0 || at.state.range !== null) at.clear();
+      else store.set({ q: null });
+    });
   }
 }

@@ -1,9 +1,10 @@
 // What is otherwise: chosen here or in What if, asked of the server, and shown as ghosts.
 
 import { duration } from "../../../../explain/report/page/format";
-import { Failed, json } from "../api";
+import { Failed, type Fix, json } from "../api";
 import { h } from "../dom";
 import type { WhatIf } from "../whatif/data";
+import { settingsOf, inWords } from "../whatif/fixes";
 import { about, list, put, read, worded, write } from "../whatif/settings";
 import { change, type Ghost, ghostsOf, overall } from "./ghosts";
 
@@ -55,14 +56,17 @@ export class Ghosts {
   }
 
   /** Chooses what is otherwise: of all ranks, or of one. */
-  picker(ranks: readonly string[], rank: number, choose: (set: string | null) => void): HTMLSelectElement {
+  picker(ranks: readonly string[], rank: number, fixes: readonly Fix[], choose: (set: string | null) => void): HTMLSelectElement {
     const one = (who: string, part: string, to: string) => {
       const set = write(put(new Map(), about(who, part), to))!;
+      if (suggested.some((f) => settingsOf(f) === set)) return false; // it is there
       return this.known !== null && !this.known.includes(`${about(who, part)}=${to}`) ? false : h("option", { value: set }, `${about(who, part)} ${worded(to)}`);
     };
+    const suggested = fixes.filter((f) => this.known === null || (f.set.length === 1 && this.known.includes(f.set[0])));
     const who = rank >= 0 && ranks.length > 1 ? ranks[rank] : "";
     const pick = h("select", { "aria-label": "What if", class: "tl-whatif", title: "Where each step would end if … (key: g)", on: { change: () => choose(pick.value || null) } },
       h("option", { value: "" }, "what if …"),
+      ...suggested.map((f) => h("option", { value: settingsOf(f), title: f.finding }, inWords(f) + " (finding)")),
       ...["host", "device", "collective", "gap"].map((part) => one("", part, "0")),
       ...(who === "" ? [] : ["work", "host", "device"].map((part) => one(who, part, "peers"))));
     const now = write(read(this.asked)) ?? "";

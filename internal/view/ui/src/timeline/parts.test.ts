@@ -13,7 +13,7 @@ const row = (rank: number, role: string, pinned: boolean, lane: number, lanes: n
   ({ rank, role, name: role, pinned, lane, lanes, deeper: 0, spans: 1, classes: [1] });
 
 const head: Head = {
-  epoch: 7, from_ns: -50, to_ns: 4000, ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], measure: "work", stretch: true, levels: [], collectives: false, summed: 0,
+  epoch: 7, from_ns: -50, to_ns: 4000, window_ns: [0, 4000] as [number, number], ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], measure: "work", stretch: true, levels: [], columns: false, collectives: false, summed: 0,
   replicas: [], findings: [],
   rows: [row(0, "compute", true, 0, 2), row(0, "launches", true, 2, 9), row(0, "stream", false, 11, 1), row(1, "compute", true, 12, 1), row(1, "launches", true, 13, 3)],
   steps: [
@@ -126,17 +126,17 @@ test("moments have the digits that their ticks need", () => {
 });
 
 test("a map with fewer cells keeps what is furthest from 0", () => {
-  const cells = Float32Array.from([1, -5, 2, NaN, 0, 3, 4, -9]); // 2 ranks, 4 steps
+  const cells = Float64Array.from([1, -5, 2, NaN, 0, 3, 4, -9]); // 2 ranks, 4 steps
   assert.deepEqual([...reduced(cells, 2, 4, 2, 2)], [-5, 2, 3, -9]);
   assert.deepEqual([...reduced(cells, 2, 4, 1, 2)], [-5, -9]);
   assert.deepEqual([...reduced(cells, 2, 4, 2, 4)], [...cells]);
-  assert.equal(medianRank(Float32Array.from([5, 1, 9, 3]), 4, 1, 0), 3);
-  assert.equal(medianRank(Float32Array.from([NaN, NaN]), 2, 1, 0), -1);
+  assert.equal(medianRank(Float64Array.from([5, 1, 9, 3]), 4, 1, 0), 3);
+  assert.equal(medianRank(Float64Array.from([NaN, NaN]), 2, 1, 0), -1);
 });
 
 test("cells of what is compared are beyond the median rank, and little stays pale", () => {
-  const answer = Float32Array.from([100, 100, 101, 100, 100, 400, 100, 100, 101]).buffer; // 2 ranks, 3 steps, medians
-  const of = (beyond: boolean) => cellsOf(answer, { id: "work", title: "", unit: "ns", beyond }, 2, 3, 1000);
+  const answer = Float64Array.from([100, 100, 101, 100, 100, 400, 100, 100, 101]).buffer; // 2 ranks, 3 steps, medians
+  const of = (beyond: boolean) => cellsOf(answer, { id: "work", title: "", unit: "ns", beyond, floor: 100 }, 2, 3);
   assert.deepEqual([...of(true).shown], [0, 0, 0, 0, 0, 299]);
   assert.deepEqual([...of(false).shown], [100, 100, 101, 100, 100, 400]);
   assert.ok(of(true).limit >= 10);

@@ -11,6 +11,7 @@ import { ribbonTip, Ruler } from "./ruler";
 import { framed, levelOf, panned } from "./scale";
 import { edge, nearer, position, REACH } from "./snap";
 import type { Timeline } from "./timeline";
+import { touches } from "./touch";
 
 export class Pointing {
   constructor(private readonly at: Timeline, private readonly moves: Moves) {}
@@ -24,21 +25,24 @@ export class Pointing {
       void moves.nextFound(e.shiftKey);
     });
     at.body.addEventListener("scroll", () => {
+      at.unpoint();
       at.draw("lanes");
       if (Math.abs(at.body.scrollTop - at.state.y) > 1) moves.write();
     });
     at.body.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
     for (const c of [ruler, minimap]) c.addEventListener("wheel", (e) => this.wheel(e, true), { passive: false });
+    for (const c of [overlay, ruler, minimap]) touches(c, { pan: (by) => c === minimap || moves.pan(-by / at.width), zoom: (factor, x) => moves.zoom(factor, x) });
     drag(overlay, (e, from, fromY) => {
+      if (e.pointerType === "touch") return;
       if (e.shiftKey || e.buttons === 4) return moves.pan(-e.movementX / at.width);
       this.measure(e, from, fromY);
     }, (e, moved) => {
       const { range, rows } = at.state;
       hideTip();
       if (!moved) void this.click(e.offsetX, e.offsetY);
-      else if (range !== null && !e.shiftKey && range.t1 > range.t0) at.store.set({ r0: range.t0, r1: range.t1, rows: listed(rows), sel: null }, "push");
-    });
-    drag(ruler, (e) => moves.pan(-e.movementX / at.width), (e, moved) => {
+      else if (range !== null && !e.shiftKey && e.pointerType !== "touch" && range.t1 > range.t0) at.store.set({ r0: range.t0, r1: range.t1, rows: listed(rows), sel: null }, "push");
+    }, () => at.forget());
+    drag(ruler, (e) => e.pointerType === "touch" || moves.pan(-e.movementX / at.width), (e, moved) => {
       if (!moved) this.clickRuler(e.offsetX, e.offsetY);
     });
     ruler.addEventListener("dblclick", (e) => {
@@ -159,23 +163,31 @@ export class Pointing {
 }
 
 /** Calls back while something is dragged, with where it began; and at the end, which may be that of a click. */
-function drag(el: HTMLElement, during: (e: PointerEvent, from: number, fromY: number) => void, end: (e: PointerEvent, moved: boolean) => void): void {
+function drag(el: HTMLElement, during: (e: PointerEvent, from: number, fromY: number) => unknown, end: (e: PointerEvent, moved: boolean) => void, cancelled: () => void = () => {}): void {
   let from = NaN, fromY = NaN, moved = false;
   el.addEventListener("pointerdown", (e) => {
     if (e.button > 1) return;
+    if (!e.isPrimary) { // a second finger: no click
+      moved = true;
+      return;
+    }
     from = e.offsetX;
     fromY = e.offsetY;
     moved = false;
     el.setPointerCapture(e.pointerId);
   });
   el.addEventListener("pointermove", (e) => {
-    if (Number.isNaN(from)) return;
+    if (Number.isNaN(from) || !e.isPrimary) return;
     moved ||= Math.abs(e.offsetX - from) > 4;
     if (moved) during(e, from, fromY);
   });
   el.addEventListener("pointerup", (e) => {
+    if (!e.isPrimary) return;
     if (!Number.isNaN(from)) end(e, moved);
     from = NaN;
   });
-  el.addEventListener("pointercancel", () => (from = NaN));
+  el.addEventListener("pointercancel", () => {
+    if (moved && !Number.isNaN(from)) cancelled();
+    from = NaN;
+  });
 }

@@ -31,12 +31,6 @@ export function bounded(view: Range, all: Range): Range {
   return { t0, t1: t0 + length };
 }
 
-/** All there is, with a little room beside it. */
-export function whole(all: Range): Range {
-  const room = (all.t1 - all.t0) * 0.01;
-  return { t0: all.t0 - room, t1: all.t1 + room };
-}
-
 /** A view that is zoomed by a factor (below 1: nearer) around a moment, which stays where it is. */
 export function zoomed(view: Range, at: number, factor: number, all: Range): Range {
   const length = view.t1 - view.t0;

@@ -1,12 +1,14 @@
 // What the timeline asks for. An exported page has levels of tiles, and the spans that these draw; what else it
 // would have to ask a server is said to be missing.
 
-import { bytes, Failed, json } from "../api";
+import { busy, bytes, Failed, json } from "../api";
 import type { Changes } from "../state";
 import type { State } from "./address";
+import { lanesOf } from "./columns";
 import { layout } from "./layout";
 import { Names, Tiles } from "./tiles";
-import type { Alignment, Collectives, Counterpart, Found, Head, Link, Member, Ribbon, Ribbons, Selected, Table } from "./wire";
+import { Told } from "./told";
+import type { Alignment, Collectives, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
 
 /** Which of the spans alike. */
 export type Which = "longest" | "next" | "previous";
@@ -22,27 +24,30 @@ export function nearest({ last_ns, at }: Collectives, time: number): Alignment {
   return at[best];
 }
 
-/** The members of other ranks, relative to a span, as Go's relative gives them. */
-export function relative(s: Selected, members: readonly Member[]): Counterpart[] {
-  const own = members[s.rank];
-  return members.filter((m) => m !== own).map(({ delay_ns, launched, ...m }) => {
-    const found = m.span >= 0, delays = found && own.launched && launched;
-    return { ...m, longer_ns: found ? m.dur_ns - s.dur_ns : 0, later_ns: found ? m.start_ns - s.start_ns : 0, delays, delayed_ns: delays ? delay_ns - own.delay_ns : 0 };
-  });
-}
-
 export class Source {
   readonly tiles: Tiles;
   readonly names: Names;
   /** There is no server. */
   readonly exported: boolean;
+  /** The spans that a page without a server has. */
+  private readonly told: Promise<Told> | null;
 
   /** c is the capture that the address means; arrived is called when tiles or names have come. */
   constructor(readonly head: Head, private readonly c: string | undefined, arrived: () => void) {
-    this.exported = head.levels.length > 0;
+    this.exported = head.levels.length > 0 || head.columns;
     this.tiles = new Tiles(head.epoch, head.levels,
       (level, stretched, tiles) => bytes("timeline/tiles", { c, level, axis: stretched ? "stretched" : null, tiles: this.exported ? null : tiles }), arrived);
     this.names = new Names(head.block, (block) => json<string[]>("timeline/names", { c, block }), arrived);
+    this.told = this.exported ? busy(this.columns()) : null;
+    void this.told;
+  }
+
+  /** The columns of all spans, if the page has them, and the details of spans. */
+  private async columns(): Promise<Told> {
+    this.tiles.asks = !this.head.columns;
+    const lanes = this.head.columns ? lanesOf(await bytes("timeline/columns", { c: this.c })) : [];
+    if (this.head.columns) this.tiles.from(lanes);
+    return new Told(this.head, lanes, this.names, (path, params) => json(path, { c: this.c, ...params } as Record<string, string>));
   }
 
   private static alignment({ by, step, at }: State): Changes {
@@ -59,8 +64,10 @@ export class Source {
   }
 
   async span(rank: number, span: number): Promise<Selected> {
-    const s = await json<Selected>("timeline/span", { c: this.c, rank, span });
-    return s.group === undefined ? s : { ...s, counterparts: relative(s, await json<Member[]>("timeline/group", { c: this.c, id: s.group })) };
+    if (this.told === null) return json("timeline/span", { c: this.c, rank, span });
+    return (await this.told).span(rank, span).catch(() => {
+      throw lacks();
+    });
   }
 
   range(s: State, rows: string): Promise<Table> {
@@ -88,7 +95,8 @@ export class Source {
     for (let block = 0; block * this.head.block < this.head.names; block++) {
       (await json<string[]>("timeline/names", { c: this.c, block })).forEach((name, i) => name.toLowerCase().includes(text) && ids.push(block * this.head.block + i));
     }
-    return { names: [], all: ids.length, ids, next: null, spans: 0, total_ns: 0 };
+    const of = await (await this.told!).next(new Set(ids), this.head.columns ? rows.split(",").map(Number) : [], after, back);
+    return { names: [], all: ids.length, ids, ...of };
   }
 
   /** The collectives of a time: those that wait longest, if there are many. */
@@ -108,7 +116,7 @@ export class Source {
 
   /** The longest span of a lane in a time of its rank, or of the stretched axis. */
   hit(lane: number, from: number, to: number, stretched: boolean): Promise<Link | null> {
-    if (this.exported) return Promise.resolve(null);
+    if (this.told !== null) return this.head.columns ? this.told.then((told) => told.hit(lane, from, to)) : Promise.resolve(null);
     from = Math.floor(from);
     return json("timeline/hit", { c: this.c, lane, from, to: Math.max(Math.ceil(to), from + 1), axis: stretched ? "stretched" : null });
   }
@@ -120,6 +128,7 @@ export class Source {
 
   /** The span after another one on its lane, or before it. */
   beside(l: Link, back: boolean): Promise<Link | null> {
-    return this.exported ? Promise.resolve(null) : json("timeline/beside", { c: this.c, rank: l.rank, span: l.span, back: back ? 1 : null });
+    if (this.told !== null) return this.head.columns ? this.told.then((told) => told.beside(l, back)) : Promise.resolve(null);
+    return json("timeline/beside", { c: this.c, rank: l.rank, span: l.span, back: back ? 1 : null });
   }
 }

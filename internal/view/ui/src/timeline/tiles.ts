@@ -1,5 +1,6 @@
 // The tiles that were loaded, and the loading of what is missing: one request at a time, for all that a view lacks.
 
+import { draw, type Spans } from "./columns";
 import { decode, MOST_TILES, type Tile } from "./wire";
 
 /** Tiles of a lane, both ends included. */
@@ -39,6 +40,9 @@ export class Tiles {
   private readonly levels = new Map<string, Level>();
   private loading = false;
   private readonly failed = new Set<string>();
+  private lanes: readonly Spans[] | null = null;
+  /** Tiles are asked for; false: they will be made. */
+  asks = true;
   /** Bytes that were received, and requests. */
   received = 0;
   requests = 0;
@@ -77,9 +81,30 @@ export class Tiles {
     return [...this.levels.keys()].filter((name) => name.startsWith(stretched ? "s" : "w")).map((name) => Number(name.slice(1)));
   }
 
+  /** Makes the tiles of some spans from now on: there is no server. */
+  from(lanes: readonly Spans[]): void {
+    this.lanes = lanes;
+    this.arrived();
+  }
+
+  private make(needs: readonly Need[], level: number): void {
+    const has = this.of(level, false), tiles = this.at(level, false);
+    let made = false;
+    for (const n of needs) {
+      for (let index = n.from; index <= n.to; index++) {
+        if (has(n.lane, index) !== undefined) continue;
+        tiles.set(Tiles.key(n.lane, index), draw(this.lanes![n.lane], n.lane, index, level));
+        made = true;
+      }
+    }
+    if (made) this.forget();
+    if (made) this.arrived();
+  }
+
   /** Loads what is missing of some tiles, unless something is being loaded: arrived is called then, and asks again. */
   load(needs: readonly Need[], level: number, stretched: boolean): void {
-    if (this.loading) return;
+    if (this.lanes !== null) return this.make(needs, level);
+    if (this.loading || !this.asks) return;
     const has = this.of(level, stretched), exported = this.levelsThere.length > 0;
     let tiles = compose(needs, (lane, index) => has(lane, index) !== undefined, MOST_TILES);
     if (exported) {
@@ -137,6 +162,12 @@ export class Names {
   private readonly blocks = new Map<number, string[] | null>();
 
   constructor(private readonly size: number, private readonly ask: (block: number) => Promise<string[]>, private readonly arrived: () => void) {}
+
+  /** A name, when it is there. */
+  async whole(id: number): Promise<string> {
+    const block = Math.floor(id / this.size);
+    return (this.blocks.get(block) ?? (await this.ask(block)))[id - block * this.size] ?? "";
+  }
 
   /** A name; "": it is not there yet. */
   get(id: number): string {

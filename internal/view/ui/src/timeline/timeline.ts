@@ -10,7 +10,7 @@ import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
 import { listed } from "./area";
 import { bandsOf, inSight } from "./ghosts";
-import { drawGutter, drawMoved } from "./gutter";
+import { drawGutter, drawMoved, gutterOf } from "./gutter";
 import { Heat } from "./heat";
 import { between, layout, type Layout } from "./layout";
 import { Load } from "./load";
@@ -29,10 +29,12 @@ import { Source } from "./source";
 import { toolbar } from "./toolbar";
 import type { Alignment, Found, Head, Link, Ribbon, Selected } from "./wire";
 
-const GUTTER = 220;
+
 
 /** So many ghosts are drawn over the rows at most, and none of less than so many pixels. */
 const MOST_BANDS = 200, LEAST_BAND = 2;
+
+const nowhere: [number, number] = [-1, -1];
 
 /** What changed, and so is drawn in the next frame. */
 type Part = "lanes" | "heat" | "overlay" | "gutter";
@@ -113,7 +115,7 @@ export class Timeline implements View {
     this.spacer.append(this.gutter, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
     this.body.append(this.spacer);
     this.el.append(this.tools, this.heat.el,
-      h("div", { class: "tl-above tl-mini" }, h("div", { class: "legend" }, "whole capture"), this.minimap.canvas),
+      h("div", { class: "tl-above tl-mini" }, h("div", { class: "legend" }, "all recorded"), this.minimap.canvas),
       h("div", { class: "tl-above tl-rule" }, this.legend, this.ruler.canvas),
       this.load?.el ?? "", this.body, this.panel.el, this.classes);
     new Pointing(this, this.moves).listen();
@@ -132,7 +134,7 @@ export class Timeline implements View {
   }
 
   get width(): number {
-    return Math.max(this.body.clientWidth - GUTTER, 50);
+    return Math.max(this.body.clientWidth - gutterOf(this.body.clientWidth), 50);
   }
 
   /** It is part of the page now, so that it can be scrolled: as the address says, or to the rank that it names. */
@@ -308,6 +310,20 @@ export class Timeline implements View {
     });
   }
 
+  /** Lets a range go that was being dragged: the address has the one that counts. */
+  forget(): void {
+    const { range, rows } = read(this.store.params, this.head);
+    Object.assign(this.state, { range, rows });
+    this.draw("overlay");
+  }
+
+  /** What was pointed at is elsewhere now: its tip and its outline go. */
+  unpoint(): void {
+    this.pointer.box = null;
+    this.crossing = null;
+    hideTip();
+  }
+
   clear(): void {
     this.store.set({ sel: null, r0: null, r1: null, rows: null });
     this.panel.hide();
@@ -336,6 +352,13 @@ export class Timeline implements View {
     this.palette = palette();
     this.painter.restyle();
     this.draw("lanes", "heat", "overlay", "gutter");
+    const print = document.documentElement.dataset.print !== undefined;
+    // What is loaded is for this width: paper has it smaller.
+    this.el.style.width = print ? this.el.clientWidth + "px" : "";
+    this.el.style.zoom = print ? String(Math.min(720 / this.el.clientWidth, 1)) : "";
+    if (!print) return;
+    cancelAnimationFrame(this.frame); // there is no frame before it is printed
+    this.paint();
   }
 
   /** What the colours of the rows that are shown mean. */
@@ -377,7 +400,8 @@ export class Timeline implements View {
 
   private paint(): void {
     this.frame = 0;
-    const started = performance.now(), dirty = this.dirty, { stats } = this.painter;
+    const started = performance.now(), dirty = this.dirty, { stats } = this.painter, gutter = gutterOf(this.body.clientWidth) + "px";
+    if (this.el.style.getPropertyValue("--gutter") !== gutter) this.el.style.setProperty("--gutter", gutter);
     this.dirty = new Set();
     if (!this.el.isConnected || this.body.clientHeight === 0) return;
     if (dirty.has("lanes")) this.lanes();
@@ -423,7 +447,7 @@ export class Timeline implements View {
     this.load?.paint(this.state.by === "wall" ? scene.view : null, scene.width, this.palette, this.store.params);
     this.offsets(scene);
     this.rest(scene);
-    if (a.wall && a.lanes.length > 0) this.heat.view(...this.stepsShown());
+    this.heat.view(...(a.wall && a.lanes.length > 0 ? this.stepsShown() : nowhere)); // aligned, steps lie elsewhere
     this.marks();
   }
 

@@ -12,7 +12,7 @@ export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): voi
     state.by !== "wall" && h("span", { class: "tl-soft" }, where),
     state.only.length > 0 && h("span", { class: "tl-only" }, "only " + state.only.map((r) => head.ranks[r]).join(" and "),
       h("button", { class: "quiet", title: "All ranks (key: r)", "aria-label": "All ranks", on: { click: () => store.set({ only: null }) } }, "✕")),
-    state.by === "wall" && head.steps.length > 1 && ghosts.picker(head.ranks, state.rank, (set) => store.set({ set }, "push")),
+    state.by === "wall" && head.steps.length > 1 && ghosts.picker(head.ranks, state.rank, at.context.capture?.fixes ?? [], (set) => store.set({ set }, "push")),
     state.by === "wall" && ghosts.outcome() !== "" && h("span", { class: "tl-soft tl-outcome", title: ghosts.outcome() }, ghosts.outcome()),
     h("span", { class: "space" }),
     head.steps.length > 1 && h("button", { class: "button", "aria-pressed": String(map), title: "Ranks × steps (key: h)", on: { click: () => store.set({ heat: map ? "off" : head.measure }) } }, "map"),

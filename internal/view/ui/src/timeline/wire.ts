@@ -29,12 +29,16 @@ export interface Measure {
   title: string;
   unit: string;
   beyond: boolean;
+  /** What fills the colour scale at least. */
+  floor: number;
 }
 
 export interface Head {
   epoch: number;
   from_ns: number;
   to_ns: number;
+  /** The capture, from and to: it may begin and end within what was recorded. */
+  window_ns: [number, number];
   ranks: string[];
   rows: Row[];
   classes: string[];
@@ -50,6 +54,8 @@ export interface Head {
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
+  /** An exported page has all spans, and makes its tiles. */
+  columns: boolean;
   /** Of an exported page: alignments by collectives are there, and sums of so many steps, from the first on. */
   collectives: boolean;
   summed: number;
@@ -107,8 +113,6 @@ export interface Selected extends Link {
   launches: number;
   around: Link[];
   counterparts: Counterpart[];
-  /** In an exported page: the answer with its counterparts. */
-  group?: number;
 }
 
 /** A span of a group of counterparts. */

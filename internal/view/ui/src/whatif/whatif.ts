@@ -1,18 +1,20 @@
 // What steps would take if something were otherwise: sliders, and the steps run again by the server as analyze does.
 
-import { duration, groupDigits, percent, ticks } from "../../../../explain/report/page/format";
+import { duration, error, groupDigits, percent, ticks } from "../../../../explain/report/page/format";
 import { hideTip, legendKey, Plot, type Pen, showTip } from "../../../../explain/report/page/plot";
-import { json } from "../api";
+import { type Fix, json } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, format, type Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import type { Lengths, Part, Row, WhatIf } from "./data";
+import { fixed, rankOf, settingsOf, inWords } from "./fixes";
 import { about, list, put, read, type Settings, worded, write } from "./settings";
 import "./whatif.css";
 
 const titles: { [part: string]: [string, string] } = {
   host: ["Hosts", "time of host threads before and after launches"],
   device: ["Kernels", "time of all kernels and copies, without waiting"],
+  work: ["Work", "kernels and copies as those of the other ranks: only like peers"],
   collective: ["Transfers", "time of collectives once all ranks have arrived"],
   gap: ["Gaps", "unexplained time on the device"],
   "class:gemm": ["GEMM", "time of matrix products"],
@@ -76,8 +78,12 @@ class WhatIfView implements View {
       h("option", { value: "" }, "of all ranks"), ...ranks.map((r, i) => h("option", { value: String(i), disabled: !this.answered(r + ".") }, "of " + r)));
     pick.value = store.params.rank ?? "";
     const classes = a.parts.filter((p) => p.id.startsWith("class:")).sort((x, y) => y.share - x.share);
+    const fixes = (capture?.fixes ?? []).filter((f) => fixed(f, session));
     fill(this.panel,
       h("h2", null, "Changes"),
+      fixes.length > 0 && h("h3", null, "What findings suggest"),
+      ...fixes.map((f) => h("button", { class: "fix", data: { fix: settingsOf(f) }, "aria-pressed": "false", title: f.finding, on: { click: () => this.fix(f) } },
+        h("b", null, inWords(f)), " ", f.finding)),
       ranks.length > 1 && h("p", null, pick),
       ...a.parts.filter((p) => !p.id.startsWith("class:")).map((p) => this.slider(p)),
       h("h3", null, "Kernels by class"),
@@ -85,6 +91,12 @@ class WhatIfView implements View {
       h("p", { class: "actions" }, h("button", { class: "button", on: { click: () => store.set({ set: null }) } }, "Reset")),
       session.exported && h("p", { class: "note" }, "This page answers one change at a time, in steps of a quarter; stepscope view answers all."));
     this.place();
+  }
+
+  /** Sets what a finding suggests, and nothing else; or lets it go. */
+  private fix(f: Fix): void {
+    const { store, capture } = this.context, set = settingsOf(f), on = store.params.set !== set;
+    store.set({ set: on ? set : null, rank: on ? rankOf(f, capture?.ranks ?? []) : null });
   }
 
   /** Whether settings that begin so are answered: an exported page has some. */
@@ -108,7 +120,7 @@ class WhatIfView implements View {
       h("label", { for: "set-" + p.id, title: help }, title),
       h("span", { class: "path", title: "of the critical path" }, p.share >= 0.0005 ? percent(p.share) : ""),
       h("output", { for: "set-" + p.id, data: { said: p.id } }),
-      input, peers);
+      p.id === "work" ? h("span", { class: "none" }) : input, peers);
   }
 
   private say(part: string, to: string): void {
@@ -118,7 +130,8 @@ class WhatIfView implements View {
 
   /** Puts sliders where the address has them. */
   private place(): void {
-    const settings = this.settings(), rank = this.rank();
+    const settings = this.settings(), rank = this.rank(), all = write(settings);
+    for (const b of this.panel.querySelectorAll<HTMLElement>("[data-fix]")) b.ariaPressed = String(b.dataset.fix === all);
     for (const input of this.panel.querySelectorAll<HTMLInputElement>("[data-part]")) {
       const part = input.dataset.part!, to = settings.get(about(rank, part)) ?? "1";
       if (document.activeElement !== input || to === "1") input.value = to === "peers" ? "1" : to;
@@ -152,8 +165,8 @@ class WhatIfView implements View {
         h("figcaption", null, h("span", null, "Length of each step" + who(l.ranks))),
         h("canvas", { tabindex: "0", role: "img", "aria-label": "Lengths of steps, as recorded and as predicted" }),
         h("p", { class: "keys" }, legendKey("--idle", "as recorded"), legendKey("--share", "as predicted")))])),
-      h("p", { class: "note" }, `The steps are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${percent(a.off_median)} `
-        + `(90th percentile ${percent(a.off_p90)}). ${percent(a.unexplained)} of the critical path are unexplained gaps, which stay, as do batches, schedules and device clocks.`),
+      h("p", { class: "note" }, `The steps are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${error(a.off_median)} `
+        + `(90th percentile ${error(a.off_p90)}). Unexplained gaps are ${error(a.unexplained)} of the critical path; they stay, as do batches, schedules and device clocks.`),
       a.command !== "" && h("p", { class: "note" }, "On the command line: ", h("code", { class: "command" }, a.command)));
     for (const [i, canvas] of this.outcome.querySelectorAll("canvas").entries()) {
       const plot = new StepsPlot(canvas, a.lengths.filter((l) => l.steps.length > 0)[i]);
