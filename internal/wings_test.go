@@ -81,7 +81,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"cli":       {12900, 1, 0},
 	"cmd":       {20, 1, 0},
 	"docs":      {80, 2, 0},
-	"explain":   {43000, 24, 76},
+	"explain":   {43400, 24, 76},
 	"job":       {8900, 4, 4},
 	"kube":      {1800, 1, 0},
 	"mcp":       {2000, 1, 0},
@@ -91,7 +91,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"testing":   {4600, 13, 0},
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
-	"view":      {8000, 5, 5}, // with args, counters, notes, queries, groups of ranks and exported columns
+	"view":      {8400, 5, 5}, // with evidence, args, counters, notes, queries, groups of ranks and exported columns
 	"watch":     {4300, 2, 2}, // with alerts for Alertmanager
 }
 
@@ -150,7 +150,7 @@ func TestBudgets(t *testing.T) {
 
 // Limits of the two halves, lines of Go without tests and generated files.
 const (
-	mostCore      = 132_600 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, the server for agents, alerts, and counters, notes and queries in the viewer
+	mostCore      = 133_300 // 107,000, the rules of 0.5 (lost work, window edges, throughput, equal ranks), what loads measure, clocks of GPUs, files of other tools, today's job files, the speed of light with what to change, bounded answers, pods of Kubernetes, the server for agents, alerts, and evidence, counters, notes, queries and groups of ranks in the viewer
 	mostReference = 32_000
 )
 

@@ -49,6 +49,11 @@ type Capture struct {
 
 	worth *worth.Window
 	again sync.Mutex // held while steps are replayed, and while the database is written
+
+	looking      sync.Once
+	looked       *report.Overview // see overview
+	counterparts *match.Counterparts
+	compared     int // number of ops that alone has compared
 }
 
 // Watched is a verdict of a watch in words, as the terminal showed it.

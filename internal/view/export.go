@@ -242,7 +242,7 @@ func (x *exporting) timeline() error {
 	if err != nil {
 		return err
 	}
-	e, err := t.Export(under{x.pack})
+	e, err := t.Export(under{x.pack}, x.c.proofs())
 	if err != nil {
 		return err
 	}

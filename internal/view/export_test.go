@@ -57,7 +57,12 @@ func TestExport(t *testing.T) {
 	if step := param(tab, "step"); step != "7" {
 		t.Errorf("the finding is at step %q", step)
 	}
-	if c := stats(t, tab); c.DrawImage == 0 || c.FillRect < 200 {
+	if s := selected(t, tab); s.Rank != "2" || !s.Seen {
+		t.Errorf("the finding selects %+v", s)
+	}
+	show(t, tab, url+"#tab=timeline&step=7")
+	tab.Wait(`window.__stats.idle()`)
+	if c := stats(t, tab); c.DrawImage == 0 || c.FillRect < 50 {
 		t.Errorf("drew %d strips and %d rectangles", c.DrawImage, c.FillRect)
 	}
 	// The first span drawn in the first rank's compute row.

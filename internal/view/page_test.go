@@ -231,7 +231,7 @@ func TestKeyboard(t *testing.T) {
 	tab.Wait(`document.querySelector("dialog[open]") === null`)
 }
 
-// TestFinding: the link of a finding shows its step on its rank in the timeline.
+// TestFinding: the link of a finding shows a kernel of its first step on its rank in the timeline.
 func TestFinding(t *testing.T) {
 	tab := browsertest.Open(t, serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}}))
 	tab.Size(1280, 900)
@@ -257,8 +257,8 @@ func TestFinding(t *testing.T) {
 	if err := json.Unmarshal([]byte(tab.Eval(`{const step = window.__stats.step(7); JSON.stringify({...window.__stats.shown(), from: step.start_ns, to: step.end_ns})}`, false)), &shown); err != nil {
 		t.Fatal(err)
 	}
-	if shown.T0 > shown.From || shown.T1 < shown.To || shown.T1-shown.T0 > 4*(shown.To-shown.From) {
-		t.Errorf("the view does not show the step: %+v", shown)
+	if shown.T0 < shown.From || shown.T1 > shown.To || shown.T1-shown.T0 > 1e6 {
+		t.Errorf("the view does not show a kernel of the step: %+v", shown)
 	}
 }
 

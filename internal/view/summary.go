@@ -13,7 +13,7 @@ type Summary struct {
 }
 
 func summaryOf(c *Capture, _ *http.Request) (any, error) {
-	out := &Summary{Overview: report.NewOverview(c.Report), Watched: []Watched{}}
+	out := &Summary{Overview: c.overview(), Watched: []Watched{}}
 	for _, w := range c.Watched {
 		w.More = append([]string{}, w.More...)
 		out.Watched = append(out.Watched, w)

@@ -20,6 +20,7 @@ type Overview struct {
 	Says     []string          `json:"says"` // detectable lateness, significance, profiler overhead
 	Times    []OverviewTime    `json:"times"`
 	Parts    []string          `json:"parts"` // names of OverviewTime.Parts
+	Colours  []OverviewColour  `json:"colours"`
 	Chart    *pageData         `json:"chart"` // data of the plots
 	LeftOut  []string          `json:"left_out"`
 }
@@ -38,6 +39,7 @@ type OverviewFinding struct {
 	Next     []string        `json:"next"`
 	Guide    string          `json:"guide"`
 	At       *Place          `json:"at"`      // null if the finding has no position in time
+	Measure  string          `json:"measure"` // measure of ranks and steps that shows the finding: work, host or wait
 	WhatIf   []string        `json:"what_if"` // settings of whatif that remove the cause; see result.Finding.Settings
 }
 
@@ -52,12 +54,15 @@ type OverviewProof struct {
 	At     *Place `json:"at"` // null: same position as the finding
 }
 
-// Place is a step on a rank, with the time range around it.
+// Place is a step on a rank, with the time range around it. The viewer replaces the interval by that of a span.
 type Place struct {
-	Step int   `json:"step"`
-	Rank int   `json:"rank"`
-	From int64 `json:"t0"`
-	To   int64 `json:"t1"`
+	Step  int   `json:"step"`
+	Rank  int   `json:"rank"`
+	From  int64 `json:"t0"`
+	To    int64 `json:"t1"`
+	Start int64 `json:"start_ns"` // the interval itself, without margins
+	End   int64 `json:"end_ns"`
+	Span  int32 `json:"span"` // index of the span in the rank's trace; -1: unknown
 }
 
 // OverviewTime is the breakdown of the time of the steps of one rank and one kind.
@@ -75,6 +80,7 @@ func NewOverview(r *result.Report) *Overview {
 	o := Digest(r)
 	o.Chart, o.LeftOut = newPageData(r, pageLimits), []string{}
 	o.times(r)
+	o.Colours = o.colours(r)
 	p := page{}
 	p.left(r, o.Chart)
 	o.LeftOut = append(o.LeftOut, p.LeftOut...)
@@ -85,7 +91,7 @@ func NewOverview(r *result.Report) *Overview {
 func Digest(r *result.Report) *Overview {
 	o := &Overview{
 		Title: "Capture", Verdict: answer(r), Caveat: caveat(r), NoFault: r.NoFault, Head: headline(r), Findings: []OverviewFinding{},
-		Says: []string{}, Times: []OverviewTime{},
+		Says: []string{}, Times: []OverviewTime{}, Colours: []OverviewColour{},
 	}
 	if r.Source.ID != "" {
 		o.Title = columns.Clean(r.Source.ID)
@@ -104,6 +110,7 @@ func NewOverviewFinding(r *result.Report, f *result.Finding) OverviewFinding {
 	out := OverviewFinding{
 		ID: f.ID, Severity: f.Severity, Cost: worth(f), Title: capital(columns.Clean(Words(f.Title))), Cause: columns.Clean(f.Cause), Passing: f.Passing,
 		Steps: stepsOf(f), Ranks: append([]int{}, f.Ranks...), Evidence: []OverviewProof{}, Next: []string{}, Guide: columns.Clean(f.Guide), WhatIf: append([]string{}, f.Settings()...),
+		Measure: f.Measure(),
 	}
 	rank := 0
 	if len(f.Ranks) > 0 {
@@ -115,13 +122,18 @@ func NewOverviewFinding(r *result.Report, f *result.Finding) OverviewFinding {
 	}
 	out.At = placeOf(r, first, rank)
 	if f.At.Known() && f.FirstStep == f.LastStep { // of several steps, the first is shown
-		margin := (f.At.End - f.At.Start) / 10
-		out.At = &Place{Step: first, Rank: f.At.Rank, From: f.At.Start - margin, To: f.At.End + margin}
+		out.At = newPlace(first, f.At.Rank, f.At.Start, f.At.End)
 	}
+	known := f.At.Known()
 	for _, e := range proofs(f) {
 		p := OverviewProof{Name: columns.Clean(Words(e.Name)), Kernel: isKernel(r, Words(e.Name))}
 		p.Text, p.Short = proof(&e)
-		if e.Step >= 0 && e.Step != first {
+		if g := gapOf(r, &e); g != nil {
+			p.At = newPlace(g.Step, g.Rank, g.Start, g.Start+g.Dur)
+			if !known { // the first gap shows a finding about the whole capture
+				known, out.At = true, newPlace(g.Step, g.Rank, g.Start, g.Start+g.Dur)
+			}
+		} else if e.Step >= 0 && e.Step != first {
 			p.At = placeOf(r, e.Step, rank)
 		}
 		out.Evidence = append(out.Evidence, p)
@@ -130,6 +142,12 @@ func NewOverviewFinding(r *result.Report, f *result.Finding) OverviewFinding {
 		out.Next = append(out.Next, capital(columns.Clean(Words(n))))
 	}
 	return out
+}
+
+// newPlace returns an interval with margins of a tenth of its length.
+func newPlace(step, rank int, from, to int64) *Place {
+	margin := (to - from) / 10
+	return &Place{Step: step, Rank: rank, From: from - margin, To: to + margin, Start: from, End: to, Span: -1}
 }
 
 // isKernel reports whether a name is the name of a kernel.
@@ -154,8 +172,7 @@ func placeOf(r *result.Report, step, rank int) *Place {
 			from, to = min(from, sr.Start), max(to, sr.Start+sr.Period)
 		}
 	}
-	margin := (to - from) / 10
-	return &Place{Step: step, Rank: rank, From: from - margin, To: to + margin}
+	return newPlace(step, rank, from, to)
 }
 
 // times fills in one row for all ranks and one row for each rank, with idle time split by cause.

@@ -113,15 +113,23 @@ func (p *page) proof(r *result.Report, e *result.Evidence, f *result.Finding) (o
 	return out
 }
 
-// gap returns the link to the idle gap that e is about: a gap in the same step that has exactly the length that e
-// states. It returns "" if there is no such gap.
+// gap returns the link to the idle gap that e is about, or "" if there is no such gap.
 func (p *page) gap(r *result.Report, e *result.Evidence) string {
-	for i := range r.Gaps {
-		if g := &r.Gaps[i]; e.Unit == "ns" && g.Step == e.Step && float64(g.Dur) == e.Value {
-			return p.rowOf(r, g)
-		}
+	if g := gapOf(r, e); g != nil {
+		return p.rowOf(r, g)
 	}
 	return ""
+}
+
+// gapOf returns the idle gap that e is about: a gap in the same step that has exactly the length that e states. It
+// returns nil if there is no such gap.
+func gapOf(r *result.Report, e *result.Evidence) *result.Gap {
+	for i := range r.Gaps {
+		if g := &r.Gaps[i]; e.Unit == "ns" && e.Step >= 0 && g.Step == e.Step && float64(g.Dur) == e.Value {
+			return g
+		}
+	}
+	return nil
 }
 
 // gapAt returns the link to the idle gap that covers most of an interval, or "" if no gap covers half of it.

@@ -691,6 +691,27 @@ var wordings = map[string]string{
 
 	"waits_server_on":      "the server on {host}",
 	"waits_server_unknown": "a server on an unknown host",
+
+	// Colours of the bars of time.
+	"time_compute":    "compute, {share:share}: kernels other than collectives and copies{more}",
+	"time_transfer":   "transfer, {share:share}: collectives move data, and nothing computes meanwhile{more}",
+	"time_wait":       "wait, {share:share}: collectives that have started wait for their last rank{more}",
+	"time_unrecorded": "unrecorded, {share:share}: collectives with ranks that were not recorded then, so wait and transfer cannot be told apart{more}",
+	"time_copy":       "copy, {share:share}: copies, and nothing computes meanwhile{more}",
+	"time_host":       "idle: host, {share:share}: the GPUs have no work because the hosts have not launched any{more}",
+	"time_sync":       "idle: sync, {share:share}: the hosts block in synchronisation calls and launch nothing{more}",
+	"time_launch":     "idle: launch, {share:share}: the launch calls and the time until the GPUs start{more}",
+	"time_device":     "idle: device, {share:share}: work starts late although it was launched in time, because of dependencies, gaps in graphs or a shared GPU{more}",
+	"time_profiler":   "idle: profiler, {share:share}: the profiler itself stops the hosts{more}",
+	"time_unknown":    "idle: unknown, {share:share}: launches were not recorded, so the cause is unknown{more}",
+	"time_peers":      "idle: peers, {share:share}: hosts wait for other ranks' hosts in collectives of the hosts{more}",
+	"time_between":    "idle: between, {share:share}: between steps, as far as the trace shows without a request{more}",
+	"colour_class":    "{share:share} of it is {class}",
+	"colour_late":     "{share:share} of it is on the other ranks in the steps in which {ranks:names} is late",
+	"colour_last":     "no late rank explains it; {rank} arrives last most often, at {n:count} of {of:count} collectives",
+	"colour_first":    "{share:share} of it is in the first step, which the start of the profilers delays",
+	"colour_step":     "{share:share} of it is in step {step}, while findings count typical steps",
+	"colour_kind":     "{share:share} of it is in {kind} steps",
 }
 
 const (

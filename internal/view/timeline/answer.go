@@ -33,6 +33,7 @@ type Head struct {
 	Blamed    []Blame    `json:"blamed"`
 	Measures  []Measure  `json:"measures"`
 	Measure   string     `json:"measure"` // measure that the heatmap shows initially
+	Findings  []Marked   `json:"findings"` // findings that the heatmap can outline
 	// Stretch reports whether ranks share collectives. Without shared collectives, the stretched axis is undefined.
 	Stretch bool `json:"stretch"`
 	// Levels lists the zoom levels for which an exported page contains all tiles. It is empty if a server provides the
@@ -53,7 +54,7 @@ func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Window: t.window(), Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
 		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: t.measures(), Measure: Telling(t.report), Levels: []int{},
-		Groupings: t.groupings, Late: t.late, Blamed: t.blamed(), Counters: len(t.counters),
+		Groupings: t.groupings, Late: t.late, Blamed: t.blamed(), Counters: len(t.counters), Findings: marked(t.report),
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))
@@ -131,14 +132,18 @@ var answers = []struct {
 		}
 		return t.Locate(rank, start, dur), nil
 	}},
+	{"alike", func(t *Timeline, q *question) (any, error) {
+		return t.Alike(int(q.number("rank", 0, 1<<31)), int32(q.number("span", 0, 1<<31-1)), q.v.Get("which"))
+	}},
 	{"range", func(t *Timeline, q *question) (any, error) {
 		a := q.alignment(t)
 		from, to := q.times()
 		if q.err != nil {
 			return nil, q.err
 		}
-		table := t.Range(q.rows(t), t.inOwnTime(a, from, to))
-		table.From, table.To = from, to
+		rows, own := q.rows(t), t.inOwnTime(a, from, to)
+		table := t.Range(rows, own)
+		table.From, table.To, table.Ranks = from, to, t.RankSums(rows, own)
 		return table, nil
 	}},
 	{"search", func(t *Timeline, q *question) (any, error) {

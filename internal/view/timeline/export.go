@@ -23,6 +23,12 @@ type Pack interface {
 	Size(answers ...Answer) int
 }
 
+// SpanOf identifies a span.
+type SpanOf struct {
+	Rank int
+	Span int32
+}
+
 // Exported describes the part of a timeline that was exported.
 type Exported struct {
 	Finest int  // finest level of tiles: a pixel column is 2^Finest ns; 0: the page has all spans
@@ -48,32 +54,33 @@ const (
 // Export writes a timeline to a pack: the initial data, all spans (see Spans), alignments by collectives, sums of steps,
 // and the details of individually drawn spans. If the spans do not fit, tiles take their place. Tiles are stored level
 // by level (as answers to tiles?level=12, for example), from the coarsest level to the finest that fits. A finer level
-// has only the tiles that show more than the coarser level. Details are stored for spans of pinned rows first, beginning
-// with the longest spans. The initial data and the coarsest tiles are always included, even if they do not fit.
-func (t *Timeline) Export(p Pack) (*Exported, error) {
+// has only the tiles that show more than the coarser level. Details are stored for the spans in first, then for spans of
+// pinned rows, beginning with the longest spans. The initial data and the coarsest tiles are always included, even if
+// they do not fit.
+func (t *Timeline) Export(p Pack, first []SpanOf) (*Exported, error) {
 	e := &Exported{}
 	head := t.Head()
-	first := []Answer{
+	initial := []Answer{
 		{"counters", t.wholeCounters()},
 		{"ribbons", t.Ribbons(t.from, t.to, mostRibbons)},
 		{"align?align=" + ByWall, &Alignment{By: ByWall, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}},
 	}
 	for block := 0; block*nameBlock < len(t.names.label); block++ {
-		first = append(first, Answer{fmt.Sprintf("names?block=%d", block), t.Names(block)})
+		initial = append(initial, Answer{fmt.Sprintf("names?block=%d", block), t.Names(block)})
 	}
 	for _, m := range Measures {
 		cells, err := t.Heat(m.ID)
 		if err != nil {
 			return nil, err
 		}
-		first = append(first, Answer{"heat?measure=" + m.ID, cells})
+		initial = append(initial, Answer{"heat?measure=" + m.ID, cells})
 	}
 	for n := range t.report.Steps {
 		if a, err := t.Align(ByStep, n, 0); err == nil { // ranks cannot be aligned by a step that no rank has
-			first = append(first, Answer{fmt.Sprintf("align?align=%s&step=%d", ByStep, n), a})
+			initial = append(initial, Answer{fmt.Sprintf("align?align=%s&step=%d", ByStep, n), a})
 		}
 	}
-	p.Add(math.MinInt, first...)
+	p.Add(math.MinInt, initial...)
 
 	leave := without(p, tileShare)
 	if head.Columns = p.Add(leave, Answer{"columns", t.Spans()}); !head.Columns {
@@ -88,7 +95,7 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 		return nil, err
 	}
 	p.Add(math.MinInt, Answer{"head", head})
-	return e, t.tell(p, head, e)
+	return e, t.tell(p, head, e, first)
 }
 
 // withoutSums returns groupings whose groups have no lanes: a page that draws its own tiles draws those of ranks only.

@@ -55,7 +55,7 @@ func TestExport(t *testing.T) {
 	told := -1
 	for _, room := range []int{1_400_000, 1_500_000, 30_000_000} {
 		p := &packed{room, map[string]any{}, room == 1_400_000}
-		e, err := tl.Export(p)
+		e, err := tl.Export(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,14 +32,36 @@ var Measures = []Measure{
 	{"length", "length of the step", "ns", true, 0, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Period) }},
 }
 
-// Telling returns the measure that shows the worst late rank of a capture most clearly.
+// Telling returns the measure that shows the first finding about some ranks and steps most clearly or, if there is
+// none, that of the first finding.
 func Telling(rep *result.Report) string {
-	for i := range rep.Findings {
-		if f := &rep.Findings[i]; f.Kind == result.Straggler {
-			return f.Measure()
-		}
+	if of := marked(rep); len(of) > 0 {
+		return of[0].Measure
+	}
+	if len(rep.Findings) > 0 && result.KindOf(rep.Findings[0].Kind).Class != result.Lack {
+		return rep.Findings[0].Measure()
 	}
 	return "work"
+}
+
+// Marked is a finding about some ranks and steps, which the heatmap outlines.
+type Marked struct {
+	ID      string `json:"id"`
+	Measure string `json:"measure"`
+	Ranks   []int  `json:"ranks"`
+	First   int    `json:"first"`
+	Last    int    `json:"last"`
+}
+
+// marked returns the findings that the heatmap can outline, the most important first.
+func marked(rep *result.Report) []Marked {
+	out := []Marked{}
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; f.FirstStep >= 0 && len(f.Ranks) > 0 {
+			out = append(out, Marked{f.ID, f.Measure(), f.Ranks, f.FirstStep, max(f.FirstStep, f.LastStep)})
+		}
+	}
+	return out
 }
 
 // measures returns the available measures with their floors. These and the medians are those of the maps of a report, so

@@ -31,6 +31,8 @@ type Table struct {
 	To   int64 `json:"to_ns"`
 	Sums []Sum `json:"sums"` // ordered by self time, the largest first
 	All  int   `json:"all"`  // number of names, including those left out because there are more than mostSums
+	// Ranks divides the interval on each rank.
+	Ranks []RankSum `json:"ranks"`
 }
 
 const mostSums = 500
@@ -80,7 +82,7 @@ func (t *Timeline) Range(rows []int, of func(rank int) Interval) *Table {
 			}
 		}
 	}
-	out := &Table{Sums: []Sum{}, All: len(sums)}
+	out := &Table{Sums: []Sum{}, All: len(sums), Ranks: []RankSum{}}
 	for id, s := range sums {
 		s.Ranks, s.Least, s.Most = []int{}, -1, -1
 		for rank := range t.ranks {

@@ -53,8 +53,18 @@ type told struct {
 }
 
 // tell adds the details of spans, as far as space and time permit: first those of pinned rows, the longest first.
-func (t *Timeline) tell(p Pack, head *Head, e *Exported) error {
+func (t *Timeline) tell(p Pack, head *Head, e *Exported, first []SpanOf) error {
 	drawn := t.drawn(e)
+	for _, s := range first {
+		for i := range drawn {
+			if drawn[i].rank == s.Rank && drawn[i].span == s.Span {
+				at := drawn[i]
+				copy(drawn[1:i+1], drawn[:i])
+				drawn[0] = at
+				break
+			}
+		}
+	}
 	x := telling{t: t, all: head.Columns, left: mostCompared, groups: map[group]*[]member{}}
 	var of []told
 	for _, at := range drawn[:min(len(drawn), mostTold, max(p.Left(), 0)/leastDetail)] {

@@ -54,9 +54,9 @@ rank=s,this.values=e.parts.map(({ns:n})=>{if(s>=0)return n.slice(s*e.cols,(s+1)*
 t;l++){let f=n[l*e.cols+o];f>=0&&(a+=f,h++)}h&&(r[o]=a/h)}return r})}total(s){return this.values.reduce((e,t)=>e+Math.max(t[s],0),0)}paint(s){let{ctx:e,area:t,color:n}=s,
 r=this.view,o=Math.max(Math.floor(r.lo),0),a=Math.min(Math.ceil(r.hi),this.grid.cols),h=[];for(let c=o;c<a;c++)h.push(this.total(c));let l=Math.max(...h,1),f=M(
 h,.9),p=this.share?1:l>3*f&&f>0?f*1.3:l*1.05;this.yAxis(s,p,this.share?S:x),rt("bars",!this.share&&l>p?l:0);let d=this.grid.parts.map(c=>n(c.name)),u=t.w/(r.hi-
-r.lo)>=5?1:0;for(let c=o;c<a;c++){let m=Math.max(this.x(c,t),t.x),w=Math.min(this.x(c+1,t),t.x+t.w),v=h[c-o],g=0;for(let b=0;b<this.values.length;b++){let y=Math.
-max(this.values[b][c],0)/(this.share&&v||1),E=Math.min(g+y,p);E>g&&(e.fillStyle=d[b],e.fillRect(m,t.y+t.h*(1-E/p),Math.max(w-m-u,.6),t.h*(E-g)/p)),g=E}if(!this.
-share&&v>p){let b=(m+w-u)/2;e.fillStyle=n("mark"),e.beginPath(),e.moveTo(b-4,t.y+7),e.lineTo(b+4,t.y+7),e.lineTo(b,t.y+1),e.fill()}}this.xAxis(s)}tip(s){let e=this.
+r.lo)>=5?1:0;for(let c=o;c<a;c++){let m=Math.max(this.x(c,t),t.x),w=Math.min(this.x(c+1,t),t.x+t.w),y=h[c-o],g=0;for(let b=0;b<this.values.length;b++){let v=Math.
+max(this.values[b][c],0)/(this.share&&y||1),E=Math.min(g+v,p);E>g&&(e.fillStyle=d[b],e.fillRect(m,t.y+t.h*(1-E/p),Math.max(w-m-u,.6),t.h*(E-g)/p)),g=E}if(!this.
+share&&y>p){let b=(m+w-u)/2;e.fillStyle=n("mark"),e.beginPath(),e.moveTo(b-4,t.y+7),e.lineTo(b+4,t.y+7),e.lineTo(b,t.y+1),e.fill()}}this.xAxis(s)}tip(s){let e=this.
 rank<0?"mean over ranks":this.data.ranks[this.rank],t=this.total(s),n=[["total",x(Math.round(t))]];return this.grid.parts.forEach((r,o)=>{let a=Math.max(this.values[o][s],
 0);a>0&&n.push([q(r.name),`${x(Math.round(a))} · ${S(a/(t||1))}`])}),{title:`${this.stepName(s)}, ${e}`,rows:n}}};function rt(i,s){let e=document.getElementById(
 "cut-"+i),t=s?`▼ cut: up to ${x(Math.round(s))}`:"";e&&e.textContent!==t&&(e.textContent=t)}function q(i){return["compute","transfer","wait","unrecorded","cop\
@@ -67,8 +67,8 @@ o=>{let a=this.colOf(o);return a<0?-1:a+(o-n.first[a]+.5)/(n.last[a]-n.first[a]+
 filter((g,b)=>this.cols[b]>=o.lo&&this.cols[b]<=o.hi),h=a.reduce((g,b)=>Math.max(g,b),1),l=M(a,.9),f=!this.log&&h>5*l&&l>0,p=f?l*1.5:h*1.1;rt("lengths",f?h:0);let d=a.
 reduce((g,b)=>Math.min(g,Math.max(b,1)),h)/1.3,u=Math.log(p/d),c=g=>t.y+t.h*(1-(this.log?Math.log(Math.max(g,1)/d)/u:Math.min(g,p)/p));this.log?this.logAxis(s,d,
 p,c):this.yAxis(s,p,x),e.save(),e.beginPath(),e.rect(t.x,0,t.w,t.y+t.h),e.clip();let m=a.length>1500?1.6:a.length>300?2.4:3.2,w=this.data.kinds.map(g=>n(z(g))),
-v=n("mark");for(let g=0;g<r.ns.length;g++){if(this.cols[g]<o.lo||this.cols[g]>o.hi)continue;let b=this.x(this.cols[g],t),y=c(r.ns[g]);e.fillStyle=w[r.kind[g]],e.
-beginPath(),f&&r.ns[g]>p?(e.moveTo(b-4,y+7),e.lineTo(b+4,y+7),e.lineTo(b,y)):e.arc(b,y,m,0,7),e.fill(),r.slow[g]&&(e.strokeStyle=v,e.beginPath(),e.arc(b,y,m+2.5,
+y=n("mark");for(let g=0;g<r.ns.length;g++){if(this.cols[g]<o.lo||this.cols[g]>o.hi)continue;let b=this.x(this.cols[g],t),v=c(r.ns[g]);e.fillStyle=w[r.kind[g]],e.
+beginPath(),f&&r.ns[g]>p?(e.moveTo(b-4,v+7),e.lineTo(b+4,v+7),e.lineTo(b,v)):e.arc(b,v,m,0,7),e.fill(),r.slow[g]&&(e.strokeStyle=y,e.beginPath(),e.arc(b,v,m+2.5,
 0,7),e.stroke())}e.restore(),this.xAxis(s)}logAxis({ctx:s,area:e,color:t},n,r,o){s.textAlign="right",s.textBaseline="middle";for(let a=Math.floor(Math.log10(n));a<=
 Math.log10(r);a++)for(let h of r/n>300?[1]:[1,2,5]){let l=h*Math.pow(10,a);l<n||l>r||(s.fillStyle=t("line"),s.fillRect(e.x,Math.round(o(l)),e.w,1),s.fillStyle=t(
 "soft"),s.fillText(x(l),e.x-6,o(l)))}}tip(s){let e=this.data.lengths,t=[];for(let n=0;n<e.ns.length&&t.length<8;n++)Math.floor(this.cols[n])===s&&t.push([`step ${e.
@@ -80,34 +80,35 @@ replaceChildren(...r)}if(document.getElementById("lengths")){let e=new F(i,s),t=
 ns,.5),t.addEventListener("change",()=>{e.log=t.checked,e.draw()})}for(let e of document.querySelectorAll(".kinds")){if(i.kinds.length<2)continue;let t=i.kinds.
 map(n=>T("--"+z(n),n));i.grid.kind.includes(-1)&&t.push(T("--k4","several kinds in one column")),e.replaceChildren(...t)}}function I(i){return[parseInt(i.slice(1,3),16),parseInt(i.slice(3,5),16),parseInt(i.slice(5,7),16)]}function it(i,s){let e=Math.min(Math.max(s,0),1)*(i.length-1),
 t=Math.min(Math.floor(e),i.length-2),n=e-t;return i[t].map((r,o)=>Math.round(r+(i[t+1][o]-r)*n))}function xt(i,s,e){let t=[],n=0;for(let r=0;r<s;r++){let o=[];for(let a=e>
-2?1:0;a<e;a++)o.push(Math.abs(i[r*e+a]));for(let a of o)t.push(a);n=Math.max(n,M(o,.9))}return Math.max(n,M(t,.98))}function vt(i,s,e,t){let n=0,r=0;for(let l=0;l<
+2?1:0;a<e;a++)o.push(Math.abs(i[r*e+a]));for(let a of o)t.push(a);n=Math.max(n,M(o,.9))}return Math.max(n,M(t,.98))}function yt(i,s,e,t){let n=0,r=0;for(let l=0;l<
 i.length;l++)i[l]>n&&(n=i[l]),i[l]<r&&(r=i[l]);let o=s*1.0005,a=e?"+":"",h=[];return n>o&&h.push("up to "+a+t(n)),r<-o&&h.push("down to "+t(r)),[(r<-o?"≤ ":"")+
-(e?t(-s):"0"),(n>o?"≥ ":"")+a+t(s),h.length>0?"; cut: "+h.join(", "):""]}var yt=64,G=9,j=class extends k{constructor(e,t,n,r,o,a){let h=Math.ceil(t.ranks.length/
-yt),l=Math.ceil(t.ranks.length/h),f=Math.max(Math.min(Math.floor(240/l),24),4);super(e,l*f+34,t,n,Math.max(64,10+7.5*Math.max(...t.ranks.map(p=>Math.min(p.length,
-G)))));this.what=r;this.scale=a;this.per=h,this.values=t.grid[r],this.both=r!=="wait",this.limit=Math.max(this.usual(),o,1),this.drawScale()}what;scale;values;per;both;limit;usual(){
+(e?t(-s):"0"),(n>o?"≥ ":"")+a+t(s),h.length>0?"; cut: "+h.join(", "):""]}var vt=64,G=9,j=class extends k{constructor(e,t,n,r,o,a){let h=Math.ceil(t.ranks.length/
+vt),l=Math.ceil(t.ranks.length/h),f=Math.max(Math.min(Math.floor(240/l),24),4);super(e,l*f+34,t,n,Math.max(64,10+7.5*Math.max(...t.ranks.map(p=>Math.min(p.length,
+G)))));this.what=r;this.scale=a;this.per=h,this.values=t.grid[r],this.both=r!=="wait",this.limit=Math.max(this.usual(),o,1),this.drawScale()}what;scale;values;per;both;limit;only=-1;usual(){
 return xt(this.values,this.data.ranks.length,this.grid.cols)}rows(){return Math.ceil(this.data.ranks.length/this.per)}rankOf(e,t){let n=e*this.per,r=-1;for(let o=n;o<
 Math.min((e+1)*this.per,this.data.ranks.length);o++){let a=o*this.grid.cols+t,h=this.grid.parts[0].ns[a]<0?0:this.values[a],l=h>0?2*h:-h;l>r&&([n,r]=[o,l])}return n}rowOf(e){
 return Math.floor(e/this.per)}rowAt(e){let t=this.area();return Math.min(Math.max(Math.floor((e-t.y)/t.h*this.rows()),0),this.rows()-1)}drawScale(){let e=this.scale;
 if(!e)return;let t=document.createElement("i");t.style.background=this.both?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"lin\
-ear-gradient(to right, var(--cold), var(--warm), var(--hot))";let[n,r,o]=vt(this.values,this.limit,this.both,x);e.replaceChildren(n,t,r+o)}paint(e){let{ctx:t,area:n,
+ear-gradient(to right, var(--cold), var(--warm), var(--hot))";let[n,r,o]=yt(this.values,this.limit,this.both,x);e.replaceChildren(n,t,r+o)}paint(e){let{ctx:t,area:n,
 color:r}=e,o=this.grid,a=this.view,h=this.rows(),l=[I(r("cold")),I(r("warm")),I(r("hot"))],f=[I(r("cold")),I(r("under"))],p=r("panel"),d=n.h/h,u=Math.max(Math.floor(
-a.lo),0),c=Math.min(Math.ceil(a.hi),o.cols),m=n.w/(a.hi-a.lo)>=5?1:0,w=d>=8?1:0;for(let v=0;v<h;v++)for(let g=u;g<c;g++){let b=this.rankOf(v,g)*o.cols+g,y=Math.
+a.lo),0),c=Math.min(Math.ceil(a.hi),o.cols),m=n.w/(a.hi-a.lo)>=5?1:0,w=d>=8?1:0;for(let y=0;y<h;y++)for(let g=u;g<c;g++){let b=this.rankOf(y,g)*o.cols+g,v=Math.
 max(this.x(g,n),n.x),E=Math.min(this.x(g+1,n),n.x+n.w);if(o.parts[0].ns[b]<0)t.fillStyle=p;else{let C=this.values[b]/this.limit,[N,ft,gt]=C<0?it(f,-C):it(l,C);t.
-fillStyle=`rgb(${N},${ft},${gt})`}t.fillRect(y,n.y+v*d,Math.max(E-y-m,.6),Math.max(d-w,1))}this.labels(e,d),this.xAxis(e),this.outline(e,d)}labels({ctx:e,area:t,
+fillStyle=`rgb(${N},${ft},${gt})`}t.fillRect(v,n.y+y*d,Math.max(E-v-m,.6),Math.max(d-w,1))}this.labels(e,d),this.xAxis(e),this.outline(e,d)}labels({ctx:e,area:t,
 color:n},r){e.textAlign="right",e.textBaseline="middle";let o=Math.ceil(12/r),a=new Map(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]).map(h=>[this.
 rowOf(h),h]));for(let h=0;h<this.rows();h++){let l=a.get(h),f=[...a.keys()].some(u=>u!==h&&Math.abs(u-h)<o);if(l===void 0&&(h%o!==0||o>1&&f))continue;let p=this.
 data.ranks[l??h*this.per];e.fillStyle=n(l!==void 0?"text":"soft");let d=p.length>G?p.slice(0,G-1)+"…":p;e.fillText(d,t.x-6,t.y+(h+.5)*r)}}outline({ctx:e,area:t,
-color:n},r){e.save(),e.beginPath(),e.rect(t.x-2,t.y-2,t.w+4,t.h+4),e.clip(),e.strokeStyle=n("mark"),e.lineWidth=1.5;for(let o of this.data.findings){if(o.kind!==
-"straggler"||o.first<0||this.what==="work"&&o.cause==="host"||this.what==="host"&&o.cause!=="host")continue;let a=this.colOf(o.first),h=this.colOf(o.last);if(a<
-0)continue;let l=this.x(a,t),f=this.x((h<0?this.grid.cols-1:h)+1,t);for(let p of new Set(o.ranks.map(d=>this.rowOf(d))))e.strokeRect(l-.5,t.y+p*r-.5,f-l,r)}e.restore()}mark({
-ctx:e,area:t,color:n}){let r=t.h/this.rows(),o=this.view.col;o<0||o+1<this.view.lo||o>this.view.hi||(e.strokeStyle=n("mark"),e.globalAlpha=.45,e.strokeRect(this.
-x(o,t),t.y,Math.max(this.x(o+1,t)-this.x(o,t),1),t.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(o,t),t.y+this.view.row*r,Math.max(this.x(o+1,t)-this.x(o,
-t)-1,1),r-1),e.lineWidth=1)}tip(e,t){let n=this.grid,r=this.rankOf(t,e),o=r*n.cols+e,a=Math.min(this.per,this.data.ranks.length-t*this.per)-1,h=`${this.data.ranks[r]}\
-, ${this.stepName(e)}${a>0?`; less of ${a} more`:""}`;if(n.parts[0].ns[o]<0)return{title:h,rows:[["this rank lacks the step",""]]};let l=n.parts[0].ns[o];return{
-title:h,rows:[["own work",x(l)],["beyond the median rank",K(n.work[o])],["host gap beyond the median",K(n.host[o])],["waited",x(n.wait[o])],...n.batch[e]>=0?[["\
-batch",String(n.batch[e])]]:[],...n.tokens[e]>=0?[["tokens",String(n.tokens[e])]]:[]]}}};function kt(i,s){let{parts:e}=i.grid,t=e[0].ns.length;if(s==="work")return M(
-e[0].ns,.5)*.1;let n=[];for(let r=0;r<t;r++)n.push(e.reduce((o,a)=>o+Math.max(a.ns[r],0),0));return M(n,.5)*.1}function at(i,s){if(document.getElementById("map-\
-work"))for(let e of["work","host","wait"])new j("map-"+e,i,s,e,kt(i,e),document.getElementById("scale-"+e))}var Mt={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function R(i,s,e){return i.map((t,n)=>({name:t,label:Mt[t]??q(t),ns:s[n]/Math.
+color:n},r){e.save(),e.beginPath(),e.rect(t.x-2,t.y-2,t.w+4,t.h+4),e.clip(),e.strokeStyle=n("mark"),e.lineWidth=1.5;for(let[o,a]of this.data.findings.entries()){
+if(a.first<0||(this.only>=0?o!==this.only:a.kind!=="straggler")||this.only<0&&(this.what==="work"&&a.cause==="host"||this.what==="host"&&a.cause!=="host"))continue;
+let h=this.colOf(a.first),l=this.colOf(a.last);if(h<0)continue;let f=this.x(h,t),p=this.x((l<0?this.grid.cols-1:l)+1,t);for(let d of new Set(a.ranks.map(u=>this.
+rowOf(u))))e.strokeRect(f-.5,t.y+d*r-.5,p-f,r)}e.restore()}mark({ctx:e,area:t,color:n}){let r=t.h/this.rows(),o=this.view.col;o<0||o+1<this.view.lo||o>this.view.
+hi||(e.strokeStyle=n("mark"),e.globalAlpha=.45,e.strokeRect(this.x(o,t),t.y,Math.max(this.x(o+1,t)-this.x(o,t),1),t.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(
+this.x(o,t),t.y+this.view.row*r,Math.max(this.x(o+1,t)-this.x(o,t)-1,1),r-1),e.lineWidth=1)}tip(e,t){let n=this.grid,r=this.rankOf(t,e),o=r*n.cols+e,a=Math.min(
+this.per,this.data.ranks.length-t*this.per)-1,h=`${this.data.ranks[r]}, ${this.stepName(e)}${a>0?`; less of ${a} more`:""}`;if(n.parts[0].ns[o]<0)return{title:h,
+rows:[["this rank lacks the step",""]]};let l=n.parts[0].ns[o];return{title:h,rows:[["own work",x(l)],["beyond the median rank",K(n.work[o])],["host gap beyond \
+the median",K(n.host[o])],["waited",x(n.wait[o])],...n.batch[e]>=0?[["batch",String(n.batch[e])]]:[],...n.tokens[e]>=0?[["tokens",String(n.tokens[e])]]:[]]}}};function kt(i,s){
+let{parts:e}=i.grid,t=e[0].ns.length;if(s==="work")return M(e[0].ns,.5)*.1;let n=[];for(let r=0;r<t;r++)n.push(e.reduce((o,a)=>o+Math.max(a.ns[r],0),0));return M(
+n,.5)*.1}function at(i,s){if(document.getElementById("map-work"))for(let e of["work","host","wait"])new j("map-"+e,i,s,e,kt(i,e),document.getElementById("scale-"+
+e))}var Mt={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function R(i,s,e){return i.map((t,n)=>({name:t,label:Mt[t]??q(t),ns:s[n]/Math.
 max(e,1)}))}function U(i){return i.reduce((s,e)=>s+e.ns,0)}function J(i,s){return`${i.label} ${x(i.ns)} (${S(i.ns/(s||1))})`}function L(i,s,...e){let t=document.
 createElement(i);return t.append(s),t.classList.add(...e),t}function ht(i,s,e){let t=document.createElement("table"),n=t.createTHead().insertRow(),r=t.createTBody();
 t.className="shares",t.createCaption().textContent=i,s.forEach((o,a)=>{let h=L("th",o,...a>1?["r"]:[]);h.setAttribute("scope","col"),n.append(h)});for(let[o,a,...h]of e){
@@ -149,8 +150,8 @@ ind"),l=h<0?[]:[...new Set(e.map(u=>u.cells[h].textContent??""))],f=document.cre
 !w||!r&&c>=12,m.hidden||c++}f.hidden=u<=12||e.length<=15,f.textContent=r?"Show the first 12 only":`Show all ${u}`,p.textContent=o===""?"":`${u} of ${e.length} r\
 ows`};if(f.addEventListener("click",()=>{r=!r,d()}),i.addEventListener("reveal",()=>{r=!0,o=a="",i.parentElement?.previousElementSibling?.querySelectorAll("inpu\
 t[type=search], select").forEach(u=>u.value=""),d()}),t.forEach((u,c)=>{if(!u.textContent)return;let m=document.createElement("button");m.type="button",m.textContent=
-u.textContent,u.replaceChildren(m),m.addEventListener("click",()=>{let w=e.some(b=>b.cells[c].dataset.v!==void 0),v=u.ariaSort,g=v?v==="ascending":w;for(let b of t)
-b.removeAttribute("aria-sort");u.ariaSort=g?"descending":"ascending",e.sort((b,y)=>{let E=b.cells[c],C=y.cells[c],N=w?Number(E.dataset.v??0)-Number(C.dataset.v??
+u.textContent,u.replaceChildren(m),m.addEventListener("click",()=>{let w=e.some(b=>b.cells[c].dataset.v!==void 0),y=u.ariaSort,g=y?y==="ascending":w;for(let b of t)
+b.removeAttribute("aria-sort");u.ariaSort=g?"descending":"ascending",e.sort((b,v)=>{let E=b.cells[c],C=v.cells[c],N=w?Number(E.dataset.v??0)-Number(C.dataset.v??
 0):(E.textContent??"").localeCompare(C.textContent??"");return g?-N:N}),s.append(...e),d()})}),e.length>8||i.dataset.names){let u=document.createElement("div");
 if(u.className="tabletools",l.length>1&&e.length>8){let c=document.createElement("label"),m=document.createElement("select");m.add(new Option("every kind",""));
 for(let w of l)m.add(new Option(w==="all"?"all together":w,w));l.includes("all")&&(a=m.value="all"),m.addEventListener("change",()=>{a=m.value,d()}),c.append("S\

@@ -60,6 +60,8 @@ export class HeatMap extends StepPlot {
   private readonly both: boolean;
   /** What fills the scale, ns. */
   private readonly limit: number;
+  /** The finding that alone is outlined, by its index; -1: all late ranks that the measure shows. */
+  only = -1;
 
   /** A map of a measure; floor is what fills the scale at least, ns, so that noise stays pale. */
   constructor(at: string | HTMLCanvasElement, data: Data, view: StepView, private readonly what: Measure, floor: number, private readonly scale: HTMLElement | null) {
@@ -158,9 +160,9 @@ export class HeatMap extends StepPlot {
     ctx.clip();
     ctx.strokeStyle = color("mark");
     ctx.lineWidth = 1.5;
-    for (const f of this.data.findings) {
-      if (f.kind !== "straggler" || f.first < 0) continue;
-      if ((this.what === "work" && f.cause === "host") || (this.what === "host" && f.cause !== "host")) continue;
+    for (const [i, f] of this.data.findings.entries()) {
+      if (f.first < 0 || (this.only >= 0 ? i !== this.only : f.kind !== "straggler")) continue;
+      if (this.only < 0 && ((this.what === "work" && f.cause === "host") || (this.what === "host" && f.cause !== "host"))) continue;
       const a = this.colOf(f.first), b = this.colOf(f.last);
       if (a < 0) continue;
       const x0 = this.x(a, area), x1 = this.x((b < 0 ? this.grid.cols - 1 : b) + 1, area);

@@ -43,6 +43,7 @@ class Shell {
   private shown = "";
   private loose: (() => void)[] = []; // keys of the view
   private reaching = ""; // the address for which a run is being opened, and nothing else is shown
+  private linked = "";
   private nav = h("nav", { "aria-label": "Views" });
   private perfetto = h("a", { class: "perfetto", target: "_blank", rel: "noopener", title: "Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned" }, "Perfetto");
   private notes: Notes;
@@ -188,8 +189,9 @@ class Shell {
   }
 
   private head(tab: Tab, now: Params): void {
-    fill(this.nav, ...tabs.filter((t) => this.offers(t)).map((t) =>
-      h("a", { href: format(elsewhere(now, { tab: t.id })), "aria-current": t === tab ? "page" : null }, t.title)));
+    const links = tabs.filter((t) => this.offers(t)).map((t) => ({ href: format(elsewhere(now, { tab: t.id })), title: t.title, here: t === tab })), linked = JSON.stringify(links);
+    if (this.linked !== linked) fill(this.nav, ...links.map((l) => h("a", { href: l.href, "aria-current": l.here ? "page" : null }, l.title)));
+    this.linked = linked; // links that stay keep the focus
     const captures = this.session.captures, shown = now.c ?? captures[0]?.id;
     this.perfetto.hidden = !this.session.perfetto || shown === undefined;
     this.perfetto.href = `perfetto/${encodeURIComponent(shown ?? "")}/`;

@@ -53,10 +53,10 @@ export function whole(params: Params, name: string, otherwise: number): number {
   return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : otherwise;
 }
 
-/** What leads to another view: the theme and the capture go along, the rest is of the view that is left. */
+/** What leads to another view: the theme, the place of details and the capture go along, the rest is of the view that is left. */
 export function elsewhere(params: Params, changes: Changes): Params {
   const kept: Record<string, string> = Object.create(null);
-  for (const name of ["theme", "c", "run", "vs"]) if (params[name] !== undefined) kept[name] = params[name];
+  for (const name of ["theme", "c", "run", "vs", "panel"]) if (params[name] !== undefined) kept[name] = params[name];
   return change(kept, changes);
 }
 

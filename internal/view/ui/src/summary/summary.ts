@@ -24,6 +24,8 @@ interface Overview {
   says: string[];
   times: Time[];
   parts: string[];
+  /** What a large part of the time is. */
+  colours: { kind: string; part: string; text: string; finding: number }[];
   chart: Data;
   left_out: string[];
   /** What a watch told of the window. */
@@ -43,6 +45,7 @@ interface Finding {
   next: string[];
   guide: string;
   at: Place | null;
+  measure: Measure;
   what_if: string[];
 }
 
@@ -51,6 +54,10 @@ interface Place {
   rank: number;
   t0: number;
   t1: number;
+  /** The interval itself, and the span that has it; below 0: there is none. */
+  start_ns: number;
+  end_ns: number;
+  span: number;
 }
 
 interface Time {
@@ -68,9 +75,10 @@ const measures: [Measure, string][] = [
   ["wait", "waiting for other ranks"],
 ];
 
-/** The parameters of the timeline for a place. */
-function placed(at: Place): Changes {
-  return { tab: "timeline", step: at.step, rank: at.rank, t0: at.t0, t1: at.t1 };
+/** The parameters of the timeline for a place of a finding: what is selected there fills a third of the width. */
+function placed(at: Place, f: Finding): Changes {
+  const room = at.end_ns - at.start_ns, selected = at.span >= 0 ? { sel: at.span } : { r0: at.start_ns, r1: at.end_ns };
+  return { tab: "timeline", step: at.step < 0 ? null : at.step, rank: at.rank, t0: at.start_ns - room, t1: at.end_ns + room, find: f.id, ...selected };
 }
 
 class Summary implements View {
@@ -80,6 +88,7 @@ class Summary implements View {
   private map: HeatMap | null = null;
   private open: (col: number, row: number) => void = () => {};
   private overview: Overview | null = null;
+  private shown: Measure | null = null;
 
   constructor(private context: Context) {
     const { keys, store } = context;
@@ -90,8 +99,8 @@ class Summary implements View {
     keys.bind("j ArrowDown", "Summary", "next finding", () => move(1));
     keys.bind("k ArrowUp", "Summary", "previous finding", () => move(-1));
     keys.bind("Enter", "Summary", "show the finding in the timeline", () => {
-      const at = this.overview?.findings[whole(store.params, "sel", -1)]?.at;
-      if (at) store.go(elsewhere(store.params, placed(at)));
+      const f = this.overview?.findings[whole(store.params, "sel", -1)];
+      if (f?.at) store.go(elsewhere(store.params, placed(f.at, f)));
     });
     keys.bind("m", "Summary", "next measure of the map", () => {
       const at = measures.findIndex(([m]) => m === this.measure());
@@ -103,9 +112,15 @@ class Summary implements View {
     });
   }
 
+  /** The finding that the map marks: the one that was chosen, or the first that has ranks and steps; -1: there is none. */
+  private marked(): number {
+    const chosen = whole(this.context.store.params, "sel", -1), o = this.overview!;
+    return o.findings[chosen] !== undefined ? chosen : o.chart.findings.findIndex((f) => f.first >= 0 && f.ranks.length > 0);
+  }
+
   /** The measure that is shown unless the address says another. */
   private first(): Measure {
-    return this.context.capture!.map as Measure;
+    return (this.overview?.findings[whole(this.context.store.params, "sel", -1)]?.measure ?? this.context.capture!.map) as Measure;
   }
 
   private measure(): Measure {
@@ -146,20 +161,20 @@ class Summary implements View {
     const evidence = f.evidence.map((e) => h("li", null, e.text,
       e.short !== "" && h("code", { title: e.name }, e.short),
       e.kernel && !e.name.includes("\n") && this.link({ tab: "kernels", q: e.name }, "kernel"),
-      e.at && this.link(placed(e.at), "step " + e.at.step)));
+      e.at && this.link(placed(e.at, f), e.at.step < 0 ? "timeline" : "step " + e.at.step)));
     return h("article", { class: "finding sev-" + f.severity, data: { finding: String(i) }, on: { click: () => this.context.store.set({ sel: i }) } },
       h("header", null, h("span", { class: "severity" }, f.severity), h("span", { class: "cost" }, f.cost)),
       h("h3", null, f.title),
       h("p", { class: "chips" },
         ...f.ranks.slice(0, 6).map((r) => h("span", { class: "chip" }, o.chart.ranks[r] ?? "#" + r)),
         f.ranks.length > 6 && h("span", { class: "chip" }, `and ${f.ranks.length - 6} more`),
-        f.at && f.ranks.length > 1 && f.ranks.length < o.chart.ranks.length && this.link({ ...placed(f.at), rank: f.ranks[0], only: listText(f.ranks), order: "late" }, `all ${f.ranks.length} in the timeline`),
+        f.at && f.ranks.length > 1 && f.ranks.length < o.chart.ranks.length && this.link({ ...placed(f.at, f), rank: f.ranks[0], only: listText(f.ranks), order: "late" }, `all ${f.ranks.length} in the timeline`),
         f.steps !== "" && h("span", { class: "chip" }, f.steps),
         f.cause !== "" && h("span", { class: "chip" }, "cause: " + f.cause),
         f.passing && h("span", { class: "chip" }, "transient"),
         h("span", { class: "space" }),
         f.what_if.length > 0 && fixed({ finding: f.title, set: f.what_if }, this.context.session) && this.whatIf({ finding: f.title, set: f.what_if }),
-        f.at && h("span", { class: "go" }, this.link(placed(f.at), "Show in the timeline"))),
+        f.at && h("span", { class: "go" }, this.link(placed(f.at, f), "Show in the timeline"))),
       evidence.length > 0 && h("ul", { class: "evidence" }, ...evidence.slice(0, few)),
       evidence.length > few && h("details", null, h("summary", null, `and ${evidence.length - few} more`), h("ul", { class: "evidence" }, ...evidence.slice(few))),
       (f.next.length > 0 || f.guide !== "") && h("ul", { class: "next" }, ...f.next.map((text) => h("li", null, text)),
@@ -187,7 +202,9 @@ class Summary implements View {
           h("span", { role: "rowheader" }, t.rank < 0 ? "all ranks" : (o.chart.ranks[t.rank] ?? "#" + t.rank)),
           h("span", { role: "cell", class: "track" }, this.split(o, t, longest)),
           h("span", { role: "cell", class: "number" }, duration(t.per_step_ns))))),
-      h("p", { class: "keys" }, ...used.map((name) => legendKey("--" + name, partLabel(name)))));
+      h("p", { class: "keys" }, ...used.map((name) => legendKey("--" + name, partLabel(name)))),
+      h("ul", { class: "explained" }, ...o.colours.filter((c) => c.kind === kind).map((c) => h("li", null, legendKey("--" + c.part, ""), h("span", null, c.text,
+        c.finding >= 0 && h("a", { href: format({ ...this.context.store.params, sel: String(c.finding) }) }, "finding"))))));
   }
 
   /** One bar: its width is the length of a mean step, its parts are what that went into. */
@@ -229,7 +246,7 @@ class Summary implements View {
 
   /** The map of a measure, in place of that of another. */
   private draw(o: Overview, old: HTMLCanvasElement, open: (col: number, row: number) => void): void {
-    const measure = this.measure(), canvas = old.cloneNode(false) as HTMLCanvasElement;
+    const measure = (this.shown = this.measure()), canvas = old.cloneNode(false) as HTMLCanvasElement;
     old.replaceWith(canvas); // without the listeners of the map before
     if (this.map) {
       this.steps!.plots.splice(this.steps!.plots.indexOf(this.map), 1);
@@ -238,6 +255,8 @@ class Summary implements View {
     }
     this.map = new HeatMap(canvas, o.chart, this.steps!, measure, noise(o.chart, measure), this.el.querySelector<HTMLElement>("figure .scale"));
     const { map } = this;
+    map.only = this.marked();
+    this.steps!.row = map.rowOf(o.chart.findings[map.only]?.ranks[0] ?? 0);
     map.onpick = (col, row) => open(col, map.rankOf(row, col));
     this.plots.push(this.map);
     this.map.draw();
@@ -261,7 +280,12 @@ class Summary implements View {
       if (on) el.scrollIntoView({ block: "nearest" });
     }
     const f = this.overview?.findings[sel];
-    if (!this.steps || !this.map || !f?.at) return;
+    if (!this.steps || !this.map) return;
+    if (this.map.only !== this.marked()) {
+      this.map.only = this.marked();
+      this.map.draw();
+    }
+    if (!f?.at) return;
     this.steps.row = this.map.rowOf(f.at.rank);
     this.steps.point(this.map.colOf(f.at.step));
   }
@@ -271,7 +295,7 @@ class Summary implements View {
     if (!o) return;
     if (now.kind !== before.kind) this.el.querySelector(".times")?.replaceWith(this.times(o));
     const canvas = this.el.querySelector<HTMLCanvasElement>("#map");
-    if (now.map !== before.map && canvas) this.draw(o, canvas, this.open);
+    if (this.measure() !== this.shown && canvas) this.draw(o, canvas, this.open);
     this.select();
   }
 

@@ -8,15 +8,19 @@
 //   group  how ranks are grouped, or none
 //   order  late: the latest ranks first
 //   r0,r1  the range that is summed up, ns
+//   area   the rows that it is summed up over, as 1,4-7; none: those that are shown
+//   panel  where the details are and how large, in pixels: side420, or 300 (dock.ts)
+//   find   the finding that the map marks, by its id; none: the first
 //   heat   the measure of the map of ranks and steps, or off
 //   set    what is otherwise (settings.ts of What if): where steps would end is drawn beside where they did
 //   counters  off: the counters are hidden
 //   y      by how much the rows are scrolled down, in pixels
 
 import { type Params, whole } from "../state";
+import { parsed } from "./area";
 import { groupingOf, type How, listOf, usually } from "./groups";
 import { bounded, type Range } from "./scale";
-import type { Head, Step } from "./wire";
+import type { Head, Marked, Step } from "./wire";
 
 export const alignments = [
   { by: "wall", title: "wall clock", help: "by the clocks of the ranks" },
@@ -36,7 +40,9 @@ export interface State {
   rank: number; // -1: none
   sel: number; // -1: nothing
   range: Range | null;
+  rows: number[];
   q: string;
+  found: Marked | null;
   heat: string;
   counters: boolean;
   y: number;
@@ -75,6 +81,7 @@ export function read(p: Params, head: Head): State {
   const step = whole(p, "step", -1), rank = whole(p, "rank", -1);
   const given = rangeOf(p, "t0", "t1");
   const by = alignments.some((a) => a.by === p.align) ? p.align : "wall";
+  const found = head.findings.find((f) => f.id === p.find) ?? head.findings[0] ?? null;
   const known = (r: number) => Number.isInteger(r) && r >= 0 && r < head.ranks.length;
   const only = listOf(p.only, head.ranks.length), usual = usually(head, only.length > 0 ? only.length : head.ranks.length);
   return {
@@ -91,8 +98,10 @@ export function read(p: Params, head: Head): State {
     rank: known(rank) ? rank : -1,
     sel: known(rank) ? whole(p, "sel", -1) : -1,
     range: rangeOf(p, "r0", "r1"),
+    rows: parsed(p.area, head.rows.length),
     q: p.q ?? "",
-    heat: p.heat ?? (head.ranks.length > 1 && head.steps.length > 1 ? head.measure : "off"),
+    found,
+    heat: p.heat ?? (head.ranks.length > 1 && head.steps.length > 1 ? (p.find !== undefined && found?.measure) || head.measure : "off"),
     counters: head.counters > 0 && p.counters !== "off",
     y: Math.max(whole(p, "y", 0), 0),
     sort: p.sort ?? "-self",

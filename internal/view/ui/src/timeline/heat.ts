@@ -8,7 +8,7 @@ import { fill, h } from "../dom";
 import { gutterOf } from "./gutter";
 import type { Item } from "./groups";
 import type { Palette } from "./palette";
-import type { Head, Measure } from "./wire";
+import type { Head, Marked, Measure } from "./wire";
 
 /** What the map asks of the view that it is part of. */
 export interface HeatEvents {
@@ -80,6 +80,10 @@ export class Heat {
   readonly canvas = h("canvas", { tabindex: "0", role: "img" });
   private readonly box = h("div", { class: "tl-cell", hidden: true });
   private readonly brushed = h("div", { class: "tl-brush", hidden: true });
+  /** Outlines of a finding: one of each rank. */
+  private readonly outlines = h("div", { class: "tl-marked" });
+  /** The finding that is outlined. */
+  marked: Marked | null = null;
   private readonly scale = h("span", { class: "scale" });
   private readonly choices = h("span", { role: "group", "aria-label": "Measure of the map" });
   private readonly ranks: number;
@@ -101,7 +105,7 @@ export class Heat {
     this.late = new Set(head.blamed.flatMap((b) => b.ranks));
     this.el = h("div", { class: "tl-heat" },
       h("div", { class: "tl-heat-head" }, h("span", { class: "tl-title" }, "Ranks × steps"), this.choices, h("span", { class: "space" }), this.scale),
-      h("div", { class: "tl-map" }, this.canvas, this.brushed, this.box));
+      h("div", { class: "tl-map" }, this.canvas, this.outlines, this.brushed, this.box));
     this.listen();
   }
 
@@ -174,6 +178,23 @@ export class Heat {
     this.labels(ctx, palette);
     if (this.cells !== null) this.map(ctx, palette, this.cells);
     this.view(...this.shownSteps);
+    this.mark();
+  }
+
+  /** Outlines the finding: lines that lie beside each other share a box. */
+  private mark(): void {
+    const f = this.marked, boxes: HTMLElement[] = [];
+    if (f !== null) {
+      const ranks = new Set(f.ranks), lines = this.lines.flatMap((l, i) => (!(l.group >= 0 && l.open) && l.ranks.some((r) => ranks.has(r)) ? [i] : []));
+      for (let i = 0, from = 0; i < lines.length; i++) {
+        if (lines[i + 1] === lines[i] + 1) continue;
+        const box = h("div", { class: "tl-found" });
+        this.place(box, { line: lines[from], lines: i - from + 1, step: f.first, steps: Math.min(f.last, this.steps - 1) - f.first + 1 });
+        boxes.push(box);
+        from = i + 1;
+      }
+    }
+    fill(this.outlines, ...boxes);
   }
 
   private labels(ctx: CanvasRenderingContext2D, palette: Palette): void {

@@ -6,7 +6,9 @@ import { after, before } from "./flows";
 import { listText } from "./groups";
 import { medianRank } from "./heat";
 import { between, type Lane, turned } from "./layout";
+import { scrolled, unfolded } from "./reveal";
 import { stepAtTime } from "./ruler";
+import type { Which } from "./source";
 import { bounded, framed, panned, type Range, zoomed } from "./scale";
 import type { Timeline } from "./timeline";
 import type { Link, Selected, Step } from "./wire";
@@ -59,6 +61,11 @@ export class Moves {
     at.done("address");
   }
 
+  /** What is shown is not in the address yet. */
+  get pending(): boolean {
+    return this.timer !== 0;
+  }
+
   close(): void {
     clearTimeout(this.timer);
   }
@@ -82,23 +89,26 @@ export class Moves {
 
   /** Selects a span and brings it into view. */
   go(l: Link, how: "replace" | "push" = "push", always = false): void {
-    const { at } = this, { head, body } = at;
-    let { only } = at.state;
-    if (only.length > 0 && !only.includes(l.rank)) only = [];
-    const open = new Set(at.state.open);
-    const row = head.rows.findIndex((r) => l.lane >= r.lane && l.lane < r.lane + r.lanes);
-    const shows = () => at.lay(open, only).lanes.find((p) => p.lane === l.lane);
-    if (at.ranks.groupOf(l.rank) !== "") open.add(at.ranks.groupOf(l.rank));
-    if (row >= 0 && shows() === undefined && !head.rows[row].pinned) open.add("r" + l.rank);
-    if (row >= 0 && shows() === undefined) open.add(String(row));
-    const place = shows(), { start, end } = at.shown(l);
-    let y = body.scrollTop;
-    if (place !== undefined && (place.y < y + 20 || place.y > y + body.clientHeight - 40)) y = Math.max(place.y - body.clientHeight / 3, 0);
-    at.stretchTo(at.lay(open, only).height);
+    const { at } = this, { body } = at;
+    const { open, only, place, plan } = unfolded(at, l), { start, end } = at.shown(l), y = scrolled(body, place);
+    at.stretchTo(plan.height);
     body.scrollTop = y;
     this.look(framed(at.state.view, start, end - start, at.all, always), how, {
-      rank: l.rank, sel: l.span, r0: null, r1: null, open: [...open].join(",") || null, only: listText(only), y: Math.round(y) || null,
+      rank: l.rank, sel: l.span, r0: null, r1: null, area: null, open: [...open].join(",") || null, only: listText(only), y: Math.round(y) || null,
     });
+  }
+
+  /** Shows the time of a span, if it is not seen well. */
+  frame(l: Link): void {
+    const { start, end } = this.at.shown(l);
+    this.look(framed(this.at.state.view, start, end - start, this.at.all));
+  }
+
+  /** Unfolds the row of what is selected, and scrolls to it. */
+  reveal(l: Link): void {
+    const { at } = this, { open, only } = unfolded(at, l);
+    if (open.size !== at.state.open.size || only.length !== at.state.only.length) at.store.set({ open: [...open].join(",") || null, only: only.join(",") || null });
+    at.body.scrollTop = scrolled(at.body, at.plan.lanes.find((p) => p.lane === l.lane));
   }
 
   /** The rank of a cell beside the one with the median, aligned at its step. */
@@ -147,6 +157,12 @@ export class Moves {
   private async beside(back: boolean): Promise<void> {
     const { selected, source } = this.at, l = selected !== null ? await source.beside(selected, back) : await this.first();
     if (l !== null) this.go(l, "replace");
+  }
+
+  /** To another span of the same name on the rank of what is selected. */
+  async alike(which: Which): Promise<void> {
+    const { selected, source } = this.at, l = selected === null ? null : await source.alike(selected, which);
+    if (l !== null) this.go(l);
   }
 
   /** The longest span in view on the first lane that has any. */
@@ -219,12 +235,17 @@ export class Moves {
     bind("m", "sum up the work during the selected span", () => {
       if (at.selected === null) return;
       const { start, end } = at.shown(at.selected);
-      store.set({ r0: Math.round(start), r1: Math.round(Math.max(end, start + 1)), sel: null }, "push");
+      store.set({ r0: Math.round(start), r1: Math.round(Math.max(end, start + 1)), area: null, sel: null }, "push");
     });
     bind("[", "the previous step", () => this.nextStep(-1));
     bind("]", "the next step", () => this.nextStep(1));
     bind(".", "select the next span of the lane", () => void this.beside(false));
     bind(",", "and the previous one", () => void this.beside(true));
+    bind("x", "the next span of the same name on the rank", () => void this.alike("next"));
+    bind("X", "and the previous one", () => void this.alike("previous"));
+    bind("L", "the longest span of the same name on the rank", () => void this.alike("longest"));
+    bind("y", "copy the details as text", () => at.panel.copy());
+    bind("|", "move the details beside or below the rows", () => at.panel.dock.move());
     bind("ArrowDown", "select in the lane below", () => void this.lanesAway(1));
     bind("ArrowUp", "and in the lane above", () => void this.lanesAway(-1));
     bind("c", "to the counterpart on the next rank", () => this.counterpart(1));

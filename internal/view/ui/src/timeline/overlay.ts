@@ -24,6 +24,8 @@ export interface Marks {
   /** The last of the counterparts to arrive, for which the others wait. */
   awaited: Link | null;
   range: Range | null;
+  /** The rows that the range is of; null: all. */
+  rows: ReadonlySet<number> | null;
   /** The collective that is pointed at: its kernels. */
   collective: readonly Link[] | null;
   last: number; // when its last rank came
@@ -85,7 +87,8 @@ export class Overlay {
     if (x1 <= 0 || x0 >= m.width) return;
     ctx.fillStyle = color;
     ctx.globalAlpha = 0.12;
-    ctx.fillRect(x0, 0, x1 - x0, m.height);
+    if (m.rows === null) ctx.fillRect(x0, 0, x1 - x0, m.height);
+    else for (const l of m.lanes.values()) if (m.rows.has(l.row)) ctx.fillRect(x0, l.y - m.top, x1 - x0, l.height + 1);
     ctx.globalAlpha = 0.9;
     ctx.fillRect(Math.round(x0), 0, 1, m.height);
     ctx.fillRect(Math.round(x1) - 1, 0, 1, m.height);

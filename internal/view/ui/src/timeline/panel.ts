@@ -3,9 +3,13 @@
 import { duration, groupDigits, signed } from "../../../../explain/report/page/format";
 import { type Child, fill, h } from "../dom";
 import { Failed } from "../api";
+import { asText, copy } from "./copy";
+import { Dock } from "./dock";
 import { lastArrival, way } from "./flows";
 import { VARIABLES } from "./palette";
-import type { Source } from "./source";
+import { rankSums } from "./ranksums";
+import { position } from "./snap";
+import type { Source, Which } from "./source";
 import type { Counterpart, Found, Head, Link, Selected, Sum, Table } from "./wire";
 
 /** Why a rank has no counterpart, in words. */
@@ -22,6 +26,10 @@ export interface PanelEvents {
   go(l: Link): void;
   sort(by: string): void;
   close(): void;
+  alike(which: Which): void;
+  /** Sums up over rows of some ranks, or of all (null). */
+  ranks(of: readonly number[] | null): void;
+  dock(text: string | null): void;
 }
 
 /** A coloured square for a class. */
@@ -37,8 +45,11 @@ export class Panel {
   /** The args of a span. */
   private readonly all = h("div", { class: "tl-args" });
   private reading: AbortController | null = null;
+  readonly dock: Dock;
 
-  constructor(private readonly head: Head, private readonly events: PanelEvents) {}
+  constructor(private readonly head: Head, private readonly events: PanelEvents, root: HTMLElement, private readonly exported: boolean) {
+    this.dock = new Dock(root, this.el, (text) => events.dock(text));
+  }
 
   /** All args of a span, once they are read from its file. */
   args(s: Selected, source: Source): void {
@@ -67,10 +78,31 @@ export class Panel {
 
   private open(title: Child[], ...parts: Child[]): void {
     this.el.hidden = false;
-    fill(this.el,
+    const focus = document.activeElement as HTMLElement | null, tool = focus !== null && this.el.contains(focus) ? focus.dataset.tool : undefined;
+    const button = (text: string, name: string, key: string, click: () => void) =>
+      h("button", { class: "quiet", title: `${name} (key: ${key})`, "aria-label": name, data: { tool: key }, on: { click } }, text);
+    fill(this.el, this.dock.handle,
       h("div", { class: "tl-panel-head" }, ...title, h("span", { class: "space" }),
-        h("button", { class: "quiet", title: "Close (key: Escape)", "aria-label": "Close the details", on: { click: () => this.events.close() } }, "✕")),
+        button("copy", "Copy the details as text", "y", () => this.copy()),
+        button(this.dock.side ? "below" : "beside", this.dock.side ? "Move the details below the rows" : "Move the details beside the rows", "p", () => this.dock.move()),
+        h("button", { class: "quiet", data: { tool: "" }, title: "Close (key: Escape)", "aria-label": "Close the details", on: { click: () => this.events.close() } }, "✕")),
       h("div", { class: "tl-panel-body" }, ...parts));
+    this.dock.measure();
+    if (tool) this.el.querySelector<HTMLElement>(`[data-tool="${tool}"]`)?.focus();
+  }
+
+  /** Puts what is shown on the clipboard. */
+  copy(): void {
+    if (!this.el.hidden) void copy(asText(this.el)).then(() => {
+      const button = this.el.querySelector<HTMLElement>("[data-tool=y]");
+      if (button !== null) button.textContent = "copied";
+    });
+  }
+
+  /** Spans of the same name on the same rank. */
+  private alike(): Child {
+    const link = (which: Which, key: string) => h("button", { class: "tl-link", title: `key: ${key}`, on: { click: () => this.events.alike(which) } }, which);
+    return h("span", { data: { tool: "" } }, link("previous", "<"), " · ", link("next", ">"), " · ", link("longest", "L"));
   }
 
   private link(l: Link, text: Child = l.label): HTMLElement {
@@ -79,8 +111,9 @@ export class Panel {
 
   span(s: Selected): void {
     const facts: [string, Child][] = [
-      ["rank", this.head.ranks[s.rank]], ["start", duration(s.start_ns)], ["duration", duration(s.dur_ns)],
+      ["rank", this.head.ranks[s.rank]], ["start", exact(s.start_ns)], ["end", exact(s.start_ns + s.dur_ns)], ["duration", duration(s.dur_ns)],
     ];
+    if (!this.exported) facts.push(["same name here", this.alike()]);
     if (s.wait_ns > 0) facts.push(["waits for others", duration(s.wait_ns)]);
     const last = lastArrival(s);
     if (s.last >= 0) facts.push(["last to arrive", last !== null ? this.link(last, this.head.ranks[s.last]) : this.head.ranks[s.last] + (s.last === s.rank ? ", this one" : "")]);
@@ -142,7 +175,9 @@ export class Panel {
     this.open([h("h2", null, text)]);
   }
 
-  range(t: Table, ranks: number, by: string, more: Child): void {
+  /** What a range holds; shown are the ranks in view, chosen says that not all rows are summed up. */
+  range(t: Table, shown: readonly number[], chosen: boolean, by: string, more: Child): void {
+    const ranks = shown.length;
     const columns: { id: string; title: string; key: (s: Sum) => number | string; text: (s: Sum) => Child; right: boolean }[] = [
       { id: "name", title: "name", key: (s) => s.name, text: (s) => [swatch(s.class), this.link(s.longest, s.name)] as unknown as Child, right: false },
       { id: "count", title: "count", key: (s) => s.count, text: (s) => groupDigits(String(s.count)), right: true },
@@ -159,7 +194,8 @@ export class Panel {
       return down ? -order : order;
     });
     this.open(
-      [h("h2", null, duration(t.to_ns - t.from_ns)), h("span", { class: "tl-soft" }, `from ${duration(t.from_ns)}: contents of the visible rows`)],
+      [h("h2", null, duration(t.to_ns - t.from_ns)), h("span", { class: "tl-soft" }, `from ${exact(t.from_ns)} to ${exact(t.to_ns)}: contents of ${chosen ? "chosen" : "the visible"} rows`)],
+      rankSums(this.head, t, shown, chosen, (l, text) => this.link(l, text), this.exported ? null : (of) => this.events.ranks(of)),
       h("div", { class: "table tl-range" },
         sums.length === 0 ? h("p", { class: "tl-soft" }, "Nothing begins, runs or ends here on the visible rows.") :
         h("table", null,
@@ -186,6 +222,11 @@ export class Panel {
         h("tbody", null, ...f.names.map((n) => h("tr", null, h("td", { class: "name", title: n.name }, this.link(n.first, n.name)),
           h("td", { class: "r" }, groupDigits(String(n.count))), h("td", { class: "r" }, duration(n.total_ns))))))));
   }
+}
+
+/** A position in ms and ns. */
+function exact(ns: number): string {
+  return `${position(ns)} (${groupDigits(String(ns))} ns)`;
 }
 
 /** Names and values. */

@@ -14,7 +14,7 @@ const row = (rank: number, role: string, pinned: boolean, lane: number, lanes: n
 
 const head: Head = {
   epoch: 7, from_ns: -50, to_ns: 4000, window_ns: [0, 4000] as [number, number], ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], measure: "work", stretch: true, levels: [], columns: false, counters: 0, collectives: false, summed: 0,
-  replicas: [], groupings: [], late_ns: [0, 0], blamed: [],
+  replicas: [], groupings: [], late_ns: [0, 0], blamed: [], findings: [],
   rows: [row(0, "compute", true, 0, 2), row(0, "launches", true, 2, 9), row(0, "stream", false, 11, 1), row(1, "compute", true, 12, 1), row(1, "launches", true, 13, 3)],
   steps: [
     { kind: "prefill", name: "a", start_ns: 0, end_ns: 1000, slow: false }, { kind: "decode", name: "b", start_ns: 0, end_ns: 0, slow: false },

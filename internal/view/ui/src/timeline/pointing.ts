@@ -2,12 +2,15 @@
 
 import { duration, percent } from "../../../../explain/report/page/format";
 import { hideTip, showTip } from "../../../../explain/report/page/plot";
+import { crossed, listed } from "./area";
 import { ghostTip } from "./ghosts";
 import { places } from "./groups";
+import { between } from "./layout";
 import type { Moves } from "./moves";
 import type { Hit } from "./painter";
 import { ribbonTip, Ruler } from "./ruler";
-import { framed, panned } from "./scale";
+import { framed, levelOf, panned } from "./scale";
+import { edge, nearer, position, REACH } from "./snap";
 import type { Timeline } from "./timeline";
 import { touches } from "./touch";
 
@@ -31,16 +34,15 @@ export class Pointing {
     at.body.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
     for (const c of [ruler, minimap]) c.addEventListener("wheel", (e) => this.wheel(e, true), { passive: false });
     for (const c of [overlay, ruler, minimap]) touches(c, { pan: (by) => c === minimap || moves.pan(-by / at.width), zoom: (factor, x) => moves.zoom(factor, x) });
-    drag(overlay, (e, from) => {
+    drag(overlay, (e, from, fromY) => {
       if (e.pointerType === "touch") return;
       if (e.shiftKey || e.buttons === 4) return moves.pan(-e.movementX / at.width);
-      const a = at.time(from), b = at.time(e.offsetX);
-      at.state.range = { t0: Math.round(Math.min(a, b)), t1: Math.round(Math.max(a, b)) };
-      at.draw("overlay");
+      this.measure(e, from, fromY);
     }, (e, moved) => {
-      const { range } = at.state;
+      const { range, rows } = at.state;
+      hideTip();
       if (!moved) void this.click(e.offsetX, e.offsetY);
-      else if (range !== null && !e.shiftKey && e.pointerType !== "touch" && range.t1 > range.t0) at.store.set({ r0: range.t0, r1: range.t1, sel: null }, "push");
+      else if (range !== null && !e.shiftKey && e.pointerType !== "touch" && range.t1 > range.t0) at.store.set({ r0: range.t0, r1: range.t1, area: listed(rows), sel: null }, "push");
     }, () => at.forget());
     drag(ruler, (e) => e.pointerType === "touch" || moves.pan(-e.movementX / at.width), (e, moved) => {
       if (!moved) this.clickRuler(e.offsetX, e.offsetY);
@@ -60,6 +62,32 @@ export class Pointing {
     ruler.addEventListener("pointerleave", () => this.hoverRuler(-1, -1));
   }
 
+  /** Marks a range while it is dragged, over the rows that were crossed. */
+  private measure(e: PointerEvent, from: number, fromY: number): void {
+    const { at } = this, free = e.ctrlKey || e.metaKey, top = at.body.scrollTop, x = e.offsetX, y = e.offsetY;
+    const a = free ? at.time(from) : this.snapped(from, fromY), b = free ? at.time(x) : this.snapped(x, y);
+    const range = { t0: Math.round(Math.min(a, b)), t1: Math.round(Math.max(a, b)) };
+    at.state.range = range;
+    at.state.rows = crossed(at.plan, fromY + top, y + top, e.altKey);
+    showTip(at.overlay.canvas, x, y, { title: duration(range.t1 - range.t0), rows: [
+      ["from", position(range.t0)], ["to", position(range.t1)], ["rows", at.state.rows.length === 0 ? "all that are visible" : String(at.state.rows.length)]] });
+    at.draw("overlay");
+  }
+
+  /** The time at a point: that of an edge, if the lane there has one nearby, or a step. */
+  private snapped(x: number, y: number): number {
+    const { at } = this, t = at.time(x), { view, by } = at.state, reach = (REACH * (view.t1 - view.t0)) / at.width, top = at.body.scrollTop;
+    const lane = between(at.plan.lanes, y + top, y + top + 1)[0], stretched = by === "stretched";
+    let best: number | null = null;
+    if (lane !== undefined) {
+      const moved = stretched ? 0 : (at.alignment?.moved_ns[lane.rank] ?? 0), level = levelOf(view, at.width);
+      best = edge(at.source.tiles.of(level, stretched), lane.lane, level, t - moved, reach);
+      if (best !== null) best += moved;
+    }
+    if (by === "wall") for (const s of at.head.steps) if (s.end_ns > 0) best = nearer(nearer(best, s.start_ns, t, reach), s.end_ns, t, reach);
+    return best ?? t;
+  }
+
   private wheel(e: WheelEvent, always = false): void {
     const by = e.deltaMode === 1 ? 16 : 1, dx = e.deltaX * by, dy = e.deltaY * by;
     const x = e.clientX - this.at.overlay.canvas.getBoundingClientRect().left;
@@ -76,7 +104,7 @@ export class Pointing {
       const sums = at.plan.sums.find((s) => s.lanes.includes(hit.lane));
       return void (sums && this.moves.turn("g" + sums.group));
     }
-    const select = (rank: number, sel: number) => at.store.set({ rank, sel, r0: null, r1: null }, "push");
+    const select = (rank: number, sel: number) => at.store.set({ rank, sel, r0: null, r1: null, area: null }, "push");
     if ("span" in hit) return select(hit.lane.rank, hit.span);
     const l = await this.moves.hit(hit, at.time(x - 1), at.time(x + 2));
     if (l === null) at.clear();
@@ -87,7 +115,7 @@ export class Pointing {
     const { at } = this, a = at.above(), hit = Ruler.stepAt(a, x, y), ribbon = Ruler.ribbonAt(a, x, y);
     if (hit !== null) {
       const s = hit.lane.steps[hit.step];
-      at.store.set({ step: hit.step, r0: s.start_ns, r1: s.end_ns, sel: null }, "push");
+      at.store.set({ step: hit.step, r0: s.start_ns, r1: s.end_ns, area: null, sel: null }, "push");
     } else if (ribbon !== null) {
       // The last arrival, and what came before it.
       const wait = Math.max(ribbon.last_ns - ribbon.first_ns, ribbon.end_ns - ribbon.last_ns, 1000);
@@ -142,8 +170,8 @@ export class Pointing {
 }
 
 /** Calls back while something is dragged, with where it began; and at the end, which may be that of a click. */
-function drag(el: HTMLElement, during: (e: PointerEvent, from: number) => unknown, end: (e: PointerEvent, moved: boolean) => void, cancelled: () => void = () => {}): void {
-  let from = NaN, moved = false;
+function drag(el: HTMLElement, during: (e: PointerEvent, from: number, fromY: number) => unknown, end: (e: PointerEvent, moved: boolean) => void, cancelled: () => void = () => {}): void {
+  let from = NaN, fromY = NaN, moved = false;
   el.addEventListener("pointerdown", (e) => {
     if (e.button > 1) return;
     if (!e.isPrimary) { // a second finger: no click
@@ -151,13 +179,14 @@ function drag(el: HTMLElement, during: (e: PointerEvent, from: number) => unknow
       return;
     }
     from = e.offsetX;
+    fromY = e.offsetY;
     moved = false;
     el.setPointerCapture(e.pointerId);
   });
   el.addEventListener("pointermove", (e) => {
     if (Number.isNaN(from) || !e.isPrimary) return;
     moved ||= Math.abs(e.offsetX - from) > 4;
-    if (moved) during(e, from);
+    if (moved) during(e, from, fromY);
   });
   el.addEventListener("pointerup", (e) => {
     if (!e.isPrimary) return;

@@ -12,6 +12,9 @@ import { Names, Tiles } from "./tiles";
 import { Told } from "./told";
 import type { Alignment, Collectives, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
 
+/** Which of the spans alike. */
+export type Which = "longest" | "next" | "previous";
+
 const lacks = () => new Failed("An exported page does not have this: open the capture with stepscope view.", 404);
 
 /** The alignment by the collective whose last rank came nearest to a time. */
@@ -130,6 +133,11 @@ export class Source {
     if (this.told !== null) return this.head.columns ? this.told.then((told) => told.hit(lane, from, to)) : Promise.resolve(null);
     from = Math.floor(from);
     return json("timeline/hit", { c: this.c, lane, from, to: Math.max(Math.ceil(to), from + 1), axis: stretched ? "stretched" : null });
+  }
+
+  /** The longest, next or previous span of the same name on the same rank. */
+  alike(l: Link, which: Which): Promise<Link | null> {
+    return this.exported ? Promise.resolve(null) : json("timeline/alike", { c: this.c, rank: l.rank, span: l.span, which });
   }
 
   /** The span after another one on its lane, or before it. */

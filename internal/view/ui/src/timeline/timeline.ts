@@ -8,6 +8,7 @@ import { fill, h } from "../dom";
 import type { Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
+import { listed } from "./area";
 import { arrows, lastArrival } from "./flows";
 import { bandsOf, inSight } from "./ghosts";
 import { CounterRows } from "./counters";
@@ -26,6 +27,7 @@ import { Panel, swatch } from "./panel";
 import { Pointing } from "./pointing";
 import { Ranks } from "./ranks";
 import { type Above, laneHeight, lanesOf, Ruler, stepsIn, type StepLane } from "./ruler";
+import { scrolled } from "./reveal";
 import type { Range } from "./scale";
 import { Source } from "./source";
 import { toolbar } from "./toolbar";
@@ -60,6 +62,10 @@ export class Timeline implements View {
   private frame = 0;
   private settle = 0;
   private settled = "";
+  /** The first selection was shown: an address that is opened may say itself how far it is scrolled. */
+  private arrived = false;
+  /** The height of the rows' part of the page, when it was last looked at. */
+  private high = 0;
   private readonly waits = new Map<string, () => void>();
   private readonly watch: ResizeObserver;
 
@@ -77,7 +83,7 @@ export class Timeline implements View {
   readonly ranks = new Ranks(this);
   readonly body = h("div", { class: "tl-body", tabindex: "0", role: "region", "aria-label": "Rows of all ranks" });
   readonly search = h("input", { type: "search", placeholder: "Search names  /", "aria-label": "Search names of spans" });
-  private readonly panel: Panel;
+  readonly panel: Panel;
   private readonly gutter: Gutter;
   private readonly strips = h("canvas", { class: "tl-strips" });
   private readonly spacer = h("div", { class: "tl-spacer" });
@@ -113,7 +119,10 @@ export class Timeline implements View {
       load: (view, columns, rank) => this.source.counters(view, columns, rank),
       peak: (at, rank) => this.moves.moment(at, rank),
     });
-    this.panel = new Panel(head, { go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear() });
+    this.panel = new Panel(head, {
+      go: (l) => this.moves.go(l), sort: (by) => this.store.set({ sort: by }), close: () => this.clear(), alike: (which) => void this.moves.alike(which),
+      ranks: (of) => this.store.set({ area: of === null ? null : listed(this.rowsOf(of)) }), dock: (text) => this.store.set({ panel: text }),
+    }, this.el, this.source.exported);
     this.gutter = new Gutter(head, (what) => this.moves.turn(what), (rank) => this.ranks.pin(rank));
     this.spacer.append(this.gutter.el, h("div", { class: "tl-stage" }, this.painter.canvas, this.strips, this.overlay.canvas));
     this.body.append(this.spacer);
@@ -124,7 +133,10 @@ export class Timeline implements View {
     new Pointing(this, this.moves).listen();
     this.moves.bind();
     this.ranks.bind();
-    this.watch = new ResizeObserver(() => this.draw("lanes", "heat", "gutter"));
+    this.watch = new ResizeObserver(() => {
+      this.hold();
+      this.draw("lanes", "heat", "gutter");
+    });
     this.watch.observe(this.body);
     this.apply(this.store.params, null);
     this.count();
@@ -138,18 +150,40 @@ export class Timeline implements View {
     return Math.max(this.body.clientWidth - gutterOf(this.body.clientWidth), 50);
   }
 
+  /** It is part of the page now, so that it can be scrolled: as the address says, or to the rank that it names. */
+  attached(): void {
+    const { rank, sel, y } = this.state, group = this.plan.groups.find((g) => g.rank === rank);
+    this.body.scrollTop = this.store.params.y !== undefined || sel >= 0 || group === undefined ? y : scrolled(this.body, { ...group, lane: -1, row: -1 });
+    this.panel.dock.measure();
+  }
+
   /** What tests and measurements ask for. */
   private count(): void {
     const { tiles } = this.source;
     (window as unknown as { __stats: unknown }).__stats = Object.assign(this.painter.stats, {
       received: () => tiles.received, requests: () => tiles.requests, kept: () => tiles.kept(), idle: () => quiet() && this.frame === 0,
-      shown: () => this.state.view, step: (n: number) => this.head.steps[n],
+      shown: () => this.state.view, box: () => this.box(), selected: () => this.selected, step: (n: number) => this.head.steps[n],
       /** Shows a view around the middle of the last step. */
       look: (around: (at: number) => Range) => {
         const s = this.head.steps[this.head.steps.length - 1] ?? { start_ns: this.all.t0, end_ns: this.all.t1 };
         this.moves.look(around((s.start_ns + s.end_ns) / 2));
       },
     });
+  }
+
+  /** Keeps a selection that is in view there when the rows get more or less room. */
+  private hold(): void {
+    const { selected: s, body, high } = this, l = s === null ? undefined : this.plan.lanes.find((p) => p.lane === s.lane);
+    this.high = body.clientHeight;
+    if (s !== null && l !== undefined && l.y + l.height > body.scrollTop && l.y < body.scrollTop + high) this.moves.reveal(s);
+  }
+
+  /** Where the selection is, in shares of the width, and whether its row is in view. */
+  private box(): { left: number; width: number; seen: boolean } | null {
+    const s = this.selected, { view } = this.state, length = view.t1 - view.t0;
+    if (s === null) return null;
+    const { start, end } = this.shown(s), l = this.plan.lanes.find((p) => p.lane === s.lane), top = this.body.scrollTop;
+    return { left: (start - view.t0) / length, width: (end - start) / length, seen: l !== undefined && l.y >= top && l.y + l.height <= top + this.body.clientHeight };
   }
 
   /** Something is to come, for which those wait who want all of a picture. */
@@ -170,22 +204,30 @@ export class Timeline implements View {
   }
 
   private apply(now: Params, before: Params | null): void {
-    const s = (this.state = read(now, this.head));
     const changed = (...names: string[]) => before === null || names.some((n) => now[n] !== before[n]);
+    const s = read(now, this.head);
+    if (this.moves.pending && !changed("t0", "t1")) s.view = this.state.view; // which is not in the address yet
+    this.state = s;
     if (changed("only", "open", "pin", "rows", "group", "order")) {
       this.plan = this.lay(s.open, s.only);
       this.heat.list(arrange(this.head, s.open, [], { ...s.how, pins: [] }));
       this.stretchTo(this.plan.height);
       this.colours();
     }
+    const moved = changed("panel") && this.panel.dock.show(now.panel) && before !== null;
+    if (moved && s.range === null) this.select();
     if (changed("y", "only", "open", "pin", "rows", "group", "order") && Math.abs(this.body.scrollTop - s.y) > 1) this.body.scrollTop = s.y;
     if (changed("align", "step", "at") && (before === null || s.by !== this.alignment?.by || s.by !== "wall")) this.align();
+    this.heat.marked = s.found;
     if (changed("heat")) void this.heat.show(s.heat).then(() => this.draw("heat"));
     if (changed("set")) this.ghosts.show(now.set);
     if (changed("q")) this.seek();
     if (changed("rank", "sel") && (before === null || this.selected?.rank !== s.rank || this.selected?.span !== s.sel)) this.select();
-    if (changed("r0", "r1", "only", "open", "rows", "group", "align", "step", "at", "sort") && s.sel < 0) this.sum();
-    this.draw("lanes", "overlay", "gutter", "heat");
+    if (moved || changed("r0", "r1", "rows", "area", "group", "only", "open", "align", "step", "at", "sort")) s.sel < 0 && this.sum();
+    this.draw("lanes", "overlay", "heat");
+    const more = before === null || Object.keys({ ...now, ...before }).some((name) => !["t0", "t1", "y"].includes(name) && changed(name));
+    if (!more) return; // what has the focus beside the rows keeps it while they move
+    this.draw("gutter");
     toolbar(this.tools, this, this.length);
   }
 
@@ -236,6 +278,9 @@ export class Timeline implements View {
       this.selected = s;
       this.panel.span(s);
       this.panel.args(s, this.source);
+      if (this.arrived || this.store.params.y === undefined) this.moves.reveal(s);
+      if (!this.arrived && this.store.params.t0 === undefined) this.moves.frame(s);
+      this.arrived = true;
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
   }
@@ -246,9 +291,10 @@ export class Timeline implements View {
       if (this.found === null) this.panel.hide();
       return;
     }
-    void this.source.range(this.state, this.rows()).then((t) => {
-      if (this.state.range?.t0 !== range.t0 || this.state.range.t1 !== range.t1 || this.state.sel >= 0) return;
-      this.panel.range(t, this.plan.groups.length, sort, this.during(range));
+    const { rows } = this.state;
+    void this.source.range(this.state, rows.length > 0 ? rows.join(",") : this.rows()).then((t) => {
+      if (this.state.range?.t0 !== range.t0 || this.state.range.t1 !== range.t1 || this.state.rows.join() !== rows.join() || this.state.sel >= 0) return;
+      this.panel.range(t, this.plan.groups.map((g) => g.rank), rows.length > 0, sort, this.during(range));
       this.draw("overlay", "lanes");
     }).catch((e: unknown) => this.lacking(e));
   }
@@ -275,9 +321,19 @@ export class Timeline implements View {
     return shownText(this.head, this.plan);
   }
 
+  /** The rows that are summed up, of some ranks: those that were chosen or are shown. */
+  private rowsOf(ranks: readonly number[]): number[] {
+    const shown = this.plan.groups.filter((g) => ranks.includes(g.rank)).map((g) => ({ rank: g.rank, rows: g.rows.map((p) => p.row) }));
+    return shown.flatMap((g) => {
+      const some = g.rows.filter((row) => this.state.rows.includes(row));
+      return some.length > 0 ? some : g.rows;
+    });
+  }
+
   /** Lets a range go that was being dragged: the address has the one that counts. */
   forget(): void {
-    this.state.range = read(this.store.params, this.head).range;
+    const { range, rows } = read(this.store.params, this.head);
+    Object.assign(this.state, { range, rows });
     this.draw("overlay");
   }
 
@@ -289,7 +345,7 @@ export class Timeline implements View {
   }
 
   clear(): void {
-    this.store.set({ sel: null, r0: null, r1: null });
+    this.store.set({ sel: null, r0: null, r1: null, rows: null });
     this.panel.hide();
   }
 
@@ -429,7 +485,7 @@ export class Timeline implements View {
       ...scene, lanes: new Map(scene.lanes.map((l) => [l.lane, l])), place: (l) => this.shown(l), selected: s,
       counterparts: s === null ? [] : s.counterparts.filter((c) => c.span >= 0),
       flows: s === null ? [] : arrows(s), awaited: s === null ? null : s.last === s.rank ? s : lastArrival(s),
-      range: this.state.range, collective: this.crossing?.links ?? null, last: this.crossing?.of.last_ns ?? 0,
+      range: this.state.range, rows: this.state.rows.length > 0 ? new Set(this.state.rows) : null, collective: this.crossing?.links ?? null, last: this.crossing?.of.last_ns ?? 0,
     }, this.pointer);
   }
 
@@ -483,6 +539,7 @@ class Loading implements View {
       if (this.closed) return;
       this.view = new Timeline(context, head);
       this.el.replaceChildren(this.view.el);
+      this.view.attached();
       this.view.draw("lanes", "heat", "gutter");
     });
   }

@@ -55,6 +55,7 @@ export interface Head {
   measures: Measure[];
   /** The one to begin with. */
   measure: string;
+  findings: Marked[];
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
@@ -73,6 +74,15 @@ export interface Grouping {
   groups: string[];
   of: number[];
   lanes: [number, number][];
+}
+
+/** A finding about some ranks and steps. */
+export interface Marked {
+  id: string;
+  measure: string;
+  ranks: number[];
+  first: number;
+  last: number;
 }
 
 export interface Replica {
@@ -150,11 +160,24 @@ export interface Sum {
   most_ns: number;
 }
 
+/** How a range divides on a rank: the parts sum up to its length. */
+export interface RankSum {
+  rank: number;
+  device: boolean;
+  compute_ns: number;
+  wait_ns: number;
+  transfer_ns: number;
+  copy_ns: number;
+  idle_ns: number;
+  longest: Link | null;
+}
+
 export interface Table {
   from_ns: number;
   to_ns: number;
   sums: Sum[];
   all: number;
+  ranks: RankSum[];
 }
 
 export interface Found {
