@@ -1,5 +1,5 @@
-// Package ci is for continuous integration: it starts the builds to be compared, tells the system that runs the job
-// about the result, and keeps one comment with the report at a pull request (GitHub) or merge request (GitLab).
+// Package ci is for continuous integration. It starts the builds to be compared, publishes the result to the system that
+// runs the job, and keeps one comment with the report on a pull request (GitHub) or merge request (GitLab).
 package ci
 
 import (

@@ -21,7 +21,7 @@ type Build struct {
 	Ref     string // the commit, as STEPSCOPE_REF
 	Side    string // "base" or "new", as STEPSCOPE_SIDE
 	URL     string // where the server must answer, as STEPSCOPE_URL
-	Log     string // file for what the command prints
+	Log     string // file for the output of the command
 }
 
 // stopLimit is the time that a server may take to end before it is killed.

@@ -228,7 +228,7 @@ func (c *ciGateCmd) compare(ctx context.Context, e *env, found *ci.Result, text 
 	return sub.exit(ctx, err), err
 }
 
-// write writes the report and the result, and tells the system that runs the job.
+// write writes the report and the result, and publishes them to the system that runs the job.
 func (c *ciGateCmd) write(found *ci.Result, text []byte) error {
 	if err := os.WriteFile(found.Report, text, 0o644); err != nil {
 		return err
@@ -236,5 +236,5 @@ func (c *ciGateCmd) write(found *ci.Result, text []byte) error {
 	if err := atomicfile.JSON(filepath.Join(c.Out, "gate.json"), found); err != nil {
 		return err
 	}
-	return found.Tell(string(text))
+	return found.Publish(string(text))
 }

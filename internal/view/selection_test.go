@@ -71,7 +71,7 @@ func TestPanel(t *testing.T) {
 		t.Error("the address does not keep the size")
 	}
 
-	press(t, tab, "p")
+	press(t, tab, "|")
 	side, rows := rectOf(t, tab, ".tl-panel"), rectOf(t, tab, ".tl-body")
 	if side.X < rows.X+rows.Width-1 || side.Height < 500 || !boxOf(t, tab).Seen {
 		t.Errorf("beside the rows, the panel is at %+v, the rows at %+v", side, rows)
@@ -147,10 +147,10 @@ func TestAlike(t *testing.T) {
 	tab, _ := openTimeline(t, "compute_skew", "&q=cudnn_generated")
 	press(t, tab, "n")
 	first, rank, name := param(tab, "sel"), param(tab, "rank"), selected(t, tab).Name
-	for _, key := range []string{">", "<", "L"} {
+	for _, key := range []string{"x", "X", "L"} {
 		press(t, tab, key)
 		s := selected(t, tab)
-		if s.Name != name || s.Rank != rank || key == ">" && s.Span == first || key == "<" && s.Span != first || !boxOf(t, tab).Seen {
+		if s.Name != name || s.Rank != rank || key == "x" && s.Span == first || key == "X" && s.Span != first || !boxOf(t, tab).Seen {
 			t.Errorf("%s leads from span %s of rank %s to %+v", key, first, rank, s)
 		}
 	}

@@ -32,7 +32,7 @@ type Head struct {
 	Late      []int64    `json:"late_ns"`
 	Blamed    []Blame    `json:"blamed"`
 	Measures  []Measure  `json:"measures"`
-	Measure   string     `json:"measure"` // measure that the heatmap shows initially
+	Measure   string     `json:"measure"`  // measure that the heatmap shows initially
 	Findings  []Marked   `json:"findings"` // findings that the heatmap can outline
 	// Stretch reports whether ranks share collectives. Without shared collectives, the stretched axis is undefined.
 	Stretch bool `json:"stretch"`

@@ -575,11 +575,11 @@ all,...i,s("The file gives no other args."))}).catch(r=>{if(!n.aborted){if(!(r i
 re kept: ${r.message}.`))}})}hide(){this.reading?.abort(),this.el.hidden=!0,y(this.el)}open(t,...e){this.el.hidden=!1;let n=document.activeElement,s=n!==null&&this.
 el.contains(n)?n.dataset.tool:void 0,i=(r,l,h,p)=>o("button",{class:"quiet",title:`${l} (key: ${h})`,"aria-label":l,data:{tool:h},on:{click:p}},r);y(this.el,this.
 dock.handle,o("div",{class:"tl-panel-head"},...t,o("span",{class:"space"}),i("copy","Copy the details as text","y",()=>this.copy()),i(this.dock.side?"below":"be\
-side",this.dock.side?"Move the details below the rows":"Move the details beside the rows","p",()=>this.dock.move()),o("button",{class:"quiet",data:{tool:""},title:"\
+side",this.dock.side?"Move the details below the rows":"Move the details beside the rows","|",()=>this.dock.move()),o("button",{class:"quiet",data:{tool:""},title:"\
 Close (key: Escape)","aria-label":"Close the details",on:{click:()=>this.events.close()}},"✕")),o("div",{class:"tl-panel-body"},...e)),this.dock.measure(),s&&
 this.el.querySelector(`[data-tool="${s}"]`)?.focus()}copy(){this.el.hidden||mi(ci(this.el)).then(()=>{let t=this.el.querySelector("[data-tool=y]");t!==null&&(t.
 textContent="copied")})}alike(){let t=(e,n)=>o("button",{class:"tl-link",title:`key: ${n}`,on:{click:()=>this.events.alike(e)}},e);return o("span",{data:{tool:""}},
-t("previous","<")," · ",t("next",">")," · ",t("longest","L"))}link(t,e=t.label){return o("button",{class:"tl-link",title:t.label,on:{click:()=>this.events.go(
+t("previous","X")," · ",t("next","x")," · ",t("longest","L"))}link(t,e=t.label){return o("button",{class:"tl-link",title:t.label,on:{click:()=>this.events.go(
 t)}},e)}span(t){let e=[["rank",this.head.ranks[t.rank]],["start",Qe(t.start_ns)],["end",Qe(t.start_ns+t.dur_ns)],["duration",v(t.dur_ns)]];this.exported||e.push(
 ["same name here",this.alike()]),t.wait_ns>0&&e.push(["waits for others",v(t.wait_ns)]);let n=Pt(t);t.last>=0&&e.push(["last to arrive",n!==null?this.link(n,this.
 head.ranks[t.last]):this.head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.step}${t.step_name?", "+t.step_name:""}`]),t.layer!==

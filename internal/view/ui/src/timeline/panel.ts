@@ -84,7 +84,7 @@ export class Panel {
     fill(this.el, this.dock.handle,
       h("div", { class: "tl-panel-head" }, ...title, h("span", { class: "space" }),
         button("copy", "Copy the details as text", "y", () => this.copy()),
-        button(this.dock.side ? "below" : "beside", this.dock.side ? "Move the details below the rows" : "Move the details beside the rows", "p", () => this.dock.move()),
+        button(this.dock.side ? "below" : "beside", this.dock.side ? "Move the details below the rows" : "Move the details beside the rows", "|", () => this.dock.move()),
         h("button", { class: "quiet", data: { tool: "" }, title: "Close (key: Escape)", "aria-label": "Close the details", on: { click: () => this.events.close() } }, "✕")),
       h("div", { class: "tl-panel-body" }, ...parts));
     this.dock.measure();
@@ -102,7 +102,7 @@ export class Panel {
   /** Spans of the same name on the same rank. */
   private alike(): Child {
     const link = (which: Which, key: string) => h("button", { class: "tl-link", title: `key: ${key}`, on: { click: () => this.events.alike(which) } }, which);
-    return h("span", { data: { tool: "" } }, link("previous", "<"), " · ", link("next", ">"), " · ", link("longest", "L"));
+    return h("span", { data: { tool: "" } }, link("previous", "X"), " · ", link("next", "x"), " · ", link("longest", "L"));
   }
 
   private link(l: Link, text: Child = l.label): HTMLElement {
