@@ -27,7 +27,8 @@ func (r *Result) Run() string {
 	return r.New[len(r.New)-1]
 }
 
-// Publish writes the result to the files that GITHUB_OUTPUT and GITHUB_STEP_SUMMARY name, if they are set. Each may be up to 1 MiB, so that a longer report is cut.
+// Publish writes the result to the files that GITHUB_OUTPUT and GITHUB_STEP_SUMMARY name, if they are set. Each may be up
+// to 1 MiB, so that a longer report is cut.
 func (r *Result) Publish(report string) error {
 	var out strings.Builder
 	for _, o := range [][2]string{{"status", strconv.Itoa(r.Status)}, {"verdict", oneLine(r.Verdict)}, {"report", oneLine(r.Report)}, {"page", oneLine(r.Page)}, {"run", oneLine(r.Run())}} {
