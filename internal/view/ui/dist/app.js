@@ -1,13 +1,13 @@
 "use strict";(()=>{function T(a){let[t,e]=a.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function X(a){if(a===0)return"0";let t=Math.floor(Math.log10(
-Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,T(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Es(a,t){let e=t[t.length-1];if(a===0)return"\
-0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?T(String(a)):X(a/n))+" "+s;return X(a)+" "+e[1]}function v(a){return Es(a,[[
+Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,T(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Rs(a,t){let e=t[t.length-1];if(a===0)return"\
+0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?T(String(a)):X(a/n))+" "+s;return X(a)+" "+e[1]}function v(a){return Rs(a,[[
 1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function As(a,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(a)>=i)??[1,"ns"],s=Math.min(
-Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":T((a/e).toFixed(s))+" "+n}function le(a){return Es(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
+Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":T((a/e).toFixed(s))+" "+n}function le(a){return Rs(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
 [1,"B"]])}function _(a){return X(a*100)+" %"}function he(a){return Math.abs(a)<5e-4?"less than 0.1 %":_(a)}function z(a){return(a>0?"+":"")+v(a)}function Q(a,t){
 if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=a*1.0001;r+=s*n)i.push(r);return i}function vr(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function at(){let a=getComputedStyle(
-document.documentElement),t=vr()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var En=[];var Y=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
-style.height=e+"px",En.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
-this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),En.splice(En.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
+document.documentElement),t=vr()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var Rn=[];var Y=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+style.height=e+"px",Rn.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
+this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),Rn.splice(Rn.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
 width=t,this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(this.height*e);let n=this.pen();n&&(this.paint(n),this.ground??=document.createElement("\
 canvas"),this.ground.width=this.canvas.width,this.ground.height=this.canvas.height,this.ground.getContext("2d")?.drawImage(this.canvas,0,0),this.mark(n),this.canvas.
@@ -17,7 +17,7 @@ setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(t
 null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,i){t.textAlign="right",t.textBaseline="middle";let r=Math.max(e.h/45,2),l=Q(s,r);for(let h=r+1;l.length<3&&
 h<r+6;h++)l=Q(s,h);for(let h of l){let p=e.y+e.h*(1-h/s);t.fillStyle=n("line"),t.fillRect(e.x,Math.round(p),e.w,1),t.fillStyle=n("soft"),t.fillText(i(h),e.x-6,p)}}};
 function Ps(){let a=document.getElementById("tip");if(a)return a;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.
-body.appendChild(t)}function O(a,t,e,n){let s=Ps(),i=document.createElement("dl");for(let[m,c]of n.rows){let f=document.createElement("dt"),g=document.createElement(
+body.appendChild(t)}function H(a,t,e,n){let s=Ps(),i=document.createElement("dl");for(let[m,c]of n.rows){let f=document.createElement("dt"),g=document.createElement(
 "dd");f.textContent=m,g.textContent=c,i.append(f,g)}let r=document.createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let l=a.getBoundingClientRect(),
 h=s.getBoundingClientRect(),p=document.documentElement.clientWidth,d=l.left+t+14;d+h.width>p-8&&(d=Math.max(l.left+t-14-h.width,4));let u=l.top+e+14;u+h.height>
 window.innerHeight-4&&(u=Math.max(l.top+e-14-h.height,4)),s.style.left=d+window.scrollX+"px",s.style.top=u+window.scrollY+"px"}function P(){Ps().hidden=!0}var kt=class{constructor(t,e=4){
@@ -39,8 +39,8 @@ e.status)}function M(a,t={},e){let n=Ut(a,t);return Z((async()=>Dt!==null?JSON.p
 {})).json())())}function ue(a,t={},e){let n=Ut(a,t);return Z((async()=>Dt!==null?Dt.answer(n):await(await Cn(n,e?{signal:e}:{})).arrayBuffer())())}function Mt(a,t,e={}){
 if(Dt!==null)return Promise.reject(new N("an exported page has no server behind it",404));let n={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
 stringify(t)};return Z((async()=>await(await Cn(Ut(a,e),n)).json())())}function o(a,t=null,...e){let n=document.createElement(a);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
-n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Hs(n,...e),n}function Hs(a,...t){
-for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function y(a,...t){a.replaceChildren(),Hs(a,...t)}var wr={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"};function xr(a){return(a==="+"?[a]:a.split("+")).map(
+n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return Os(n,...e),n}function Os(a,...t){
+for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function y(a,...t){a.replaceChildren(),Os(a,...t)}var wr={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"};function xr(a){return(a==="+"?[a]:a.split("+")).map(
 t=>wr[t]??t).join(" + ")}var de=class{bindings=[];dialog=null;constructor(){addEventListener("keydown",t=>this.press(t)),this.bind("?","Everywhere","show the ke\
 ys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(
 r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof HTMLInputElement&&!["checkbox","radio","button","range"].includes(
@@ -50,12 +50,12 @@ let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altKey?"Alt+":"")+(t.shiftKey&&t.key.
 void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.
 bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].map(([e,n])=>o("section",null,o("h3",
 null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[r>0&&" ",o("kbd",null,xr(i))])),o("dd",null,s.help)]))))),o("form",{method:"dialog"},
-o("button",{class:"button"},"Close"))),this.dialog.showModal()}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function E(a){let t=Object.keys(
+o("button",{class:"button"},"Close"))),this.dialog.showModal()}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function R(a){let t=Object.keys(
 a).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,a[e]])).toString()}function Wt(a,t){let e=Object.assign(Object.create(
 null),a);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function C(a,t,e){let n=a[t];return n!==
 void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function A(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs","panel"])a[n]!==void 0&&(e[n]=a[n]);return Wt(
 e,t)}var ce=class{listeners=[];params=St(location.hash);constructor(){addEventListener("hashchange",()=>this.take(St(location.hash)))}follow(t){this.listeners.push(
-t)}set(t,e="replace"){this.go(Wt(this.params,t),e)}go(t,e="push"){let n=E(t);n!==E(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
+t)}set(t,e="replace"){this.go(Wt(this.params,t),e)}go(t,e="push"){let n=R(t);n!==R(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
 "",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function _t(a){let t=["decode","prefill","mixed","other","idle"].indexOf(a);return"k"+(t<0?3:t)}function ft(a,t){let e=a.filter(n=>n>0).sort((n,s)=>n-s);return e.
 length?e[Math.floor(t*(e.length-1))]:0}var ot=class extends Y{constructor(e,n,s,i,r,l=28){super(e,n,{left:r,bottom:l});this.data=s;this.view=i;this.grid=s.grid,
 i.plots.push(this),this.listen()}data;view;grid;x(e,n){return n.x+(e-this.view.lo)/(this.view.hi-this.view.lo)*n.w}colAt(e){let n=this.area();return this.view.lo+
@@ -68,7 +68,7 @@ d,Math.max(n.w/70,2)),m=Math.max(Math.round(u.length>1?u[1]:1),1),c=-1/0;for(let
 i.bucket),n);g>i.last[f]||x-c<30||x<n.x||x>n.x+n.w||(e.fillText(String(g),x,l+10),c=x)}}mark({ctx:e,area:n,color:s}){let i=this.view.col;if(i<this.view.lo-1||i>
 this.view.hi)return;let r=Math.max(this.x(i,n),n.x),l=Math.min(this.x(i+1,n),n.x+n.w);i<0||l<=r||(e.strokeStyle=s("mark"),e.globalAlpha=.7,e.strokeRect(r+.5,n.y+
 .5,Math.max(l-r-1,1),n.h-1),e.globalAlpha=1)}tip(e,n){return null}tipAt(e,n){return null}rowAt(e){return 0}rows(){return 1}point(e,n,s,i){this.rows()>1&&(this.view.
-row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return P();O(this.canvas,s??this.x(this.view.
+row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return P();H(this.canvas,s??this.x(this.view.
 col+.5,l),i??l.y+l.h*(n+.5)/this.rows(),r)}onpick=null;listen(){let e=this.canvas,n=this.view,s=NaN;e.addEventListener("pointerdown",i=>{s=i.offsetX}),e.addEventListener(
 "pointermove",i=>{let r=Math.floor(this.colAt(i.offsetX));if(r<0||r>=this.grid.cols||i.offsetX<this.left)return this.leave();this.point(r,this.rowAt(i.offsetY),
 i.offsetX,i.offsetY)}),e.addEventListener("pointerup",i=>{if(Math.abs(i.offsetX-s)>8){let r=this.colAt(s),l=this.colAt(i.offsetX);n.zoom(Math.min(r,l),Math.max(
@@ -83,8 +83,8 @@ rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*
 n;p++){let d=s[p*e.cols+r];d>=0&&(l+=d,h++)}h&&(i[r]=l/h)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
 i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let f=r;f<l;f++)h.push(this.total(f));let p=Math.max(...h,1),d=ft(
 h,.9),u=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,u,this.share?_:v),yr("bars",!this.share&&p>u?p:0);let m=this.grid.parts.map(f=>s(f.name)),c=n.w/(i.hi-
-i.lo)>=5?1:0;for(let f=r;f<l;f++){let g=Math.max(this.x(f,n),n.x),x=Math.min(this.x(f+1,n),n.x+n.w),b=h[f-r],w=0;for(let k=0;k<this.values.length;k++){let L=Math.
-max(this.values[k][f],0)/(this.share&&b||1),S=Math.min(w+L,u);S>w&&(e.fillStyle=m[k],e.fillRect(g,n.y+n.h*(1-S/u),Math.max(x-g-c,.6),n.h*(S-w)/u)),w=S}if(!this.
+i.lo)>=5?1:0;for(let f=r;f<l;f++){let g=Math.max(this.x(f,n),n.x),x=Math.min(this.x(f+1,n),n.x+n.w),b=h[f-r],w=0;for(let k=0;k<this.values.length;k++){let E=Math.
+max(this.values[k][f],0)/(this.share&&b||1),S=Math.min(w+E,u);S>w&&(e.fillStyle=m[k],e.fillRect(g,n.y+n.h*(1-S/u),Math.max(x-g-c,.6),n.h*(S-w)/u)),w=S}if(!this.
 share&&b>u){let k=(g+x-c)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
 rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",v(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let l=Math.max(this.values[r][t],
 0);l>0&&s.push([Tt(i.name),`${v(Math.round(l))} · ${_(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function yr(a,t){let e=document.getElementById(
@@ -92,21 +92,21 @@ rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",
 py"].includes(a)?a:"idle: "+a}function gt(a,t,e){let n=document.createElement("span"),s=a.filter(r=>r.ns>0),i=s.reduce((r,l)=>r+l.ns,0);n.className="bar wide",n.
 role="img",n.ariaLabel=n.title=s.map(e).join(", "),n.style.width=t*100+"%";for(let r of s){let l=n.appendChild(document.createElement("i"));l.className="s-"+r.name,
 l.style.width=r.ns/i*100+"%"}return n}function I(a){return[parseInt(a.slice(1,3),16),parseInt(a.slice(3,5),16),parseInt(a.slice(5,7),16)]}function U(a,t){let e=Math.min(Math.max(t,0),1)*(a.length-1),
-n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function Hn(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
-2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,ft(r,.9))}return Math.max(s,ft(n,.98))}function On(a,t,e,n){let s=0,i=0;for(let p=0;p<
+n=Math.min(Math.floor(e),a.length-2),s=e-n;return a[n].map((i,r)=>Math.round(i+(a[n+1][r]-i)*s))}function On(a,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
+2?1:0;l<e;l++)r.push(Math.abs(a[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,ft(r,.9))}return Math.max(s,ft(n,.98))}function Hn(a,t,e,n){let s=0,i=0;for(let p=0;p<
 a.length;p++)a[p]>s&&(s=a[p]),a[p]<i&&(i=a[p]);let r=t*1.0005,l=e?"+":"",h=[];return s>r&&h.push("up to "+l+n(s)),i<-r&&h.push("down to "+n(i)),[(i<-r?"≤ ":"")+
 (e?n(-t):"0"),(s>r?"≥ ":"")+l+n(t),h.length>0?"; cut: "+h.join(", "):""]}var kr=64,$n=9,fe=class extends ot{constructor(e,n,s,i,r,l){let h=Math.ceil(n.ranks.length/
 kr),p=Math.ceil(n.ranks.length/h),d=Math.max(Math.min(Math.floor(240/p),24),4);super(e,p*d+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(u=>Math.min(u.length,
 $n)))));this.what=i;this.scale=l;this.per=h,this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;per;both;limit;only=-1;usual(){
-return Hn(this.values,this.data.ranks.length,this.grid.cols)}rows(){return Math.ceil(this.data.ranks.length/this.per)}rankOf(e,n){let s=e*this.per,i=-1;for(let r=s;r<
+return On(this.values,this.data.ranks.length,this.grid.cols)}rows(){return Math.ceil(this.data.ranks.length/this.per)}rankOf(e,n){let s=e*this.per,i=-1;for(let r=s;r<
 Math.min((e+1)*this.per,this.data.ranks.length);r++){let l=r*this.grid.cols+n,h=this.grid.parts[0].ns[l]<0?0:this.values[l],p=h>0?2*h:-h;p>i&&([s,i]=[r,p])}return s}rowOf(e){
 return Math.floor(e/this.per)}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),0),this.rows()-1)}drawScale(){let e=this.scale;
 if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"lin\
-ear-gradient(to right, var(--cold), var(--warm), var(--hot))";let[s,i,r]=On(this.values,this.limit,this.both,v);e.replaceChildren(s,n,i+r)}paint(e){let{ctx:n,area:s,
+ear-gradient(to right, var(--cold), var(--warm), var(--hot))";let[s,i,r]=Hn(this.values,this.limit,this.both,v);e.replaceChildren(s,n,i+r)}paint(e){let{ctx:n,area:s,
 color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[I(i("cold")),I(i("warm")),I(i("hot"))],d=[I(i("cold")),I(i("under"))],u=i("panel"),m=s.h/h,c=Math.max(Math.floor(
-l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),g=s.w/(l.hi-l.lo)>=5?1:0,x=m>=8?1:0;for(let b=0;b<h;b++)for(let w=c;w<f;w++){let k=this.rankOf(b,w)*r.cols+w,L=Math.
-max(this.x(w,s),s.x),S=Math.min(this.x(w+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=u;else{let $=this.values[k]/this.limit,[H,q,B]=$<0?U(d,-$):U(p,$);n.fillStyle=
-`rgb(${H},${q},${B})`}n.fillRect(L,s.y+b*m,Math.max(S-L-g,.6),Math.max(m-x,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,color:s},i){
+l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),g=s.w/(l.hi-l.lo)>=5?1:0,x=m>=8?1:0;for(let b=0;b<h;b++)for(let w=c;w<f;w++){let k=this.rankOf(b,w)*r.cols+w,E=Math.
+max(this.x(w,s),s.x),S=Math.min(this.x(w+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=u;else{let $=this.values[k]/this.limit,[O,q,B]=$<0?U(d,-$):U(p,$);n.fillStyle=
+`rgb(${O},${q},${B})`}n.fillRect(E,s.y+b*m,Math.max(S-E-g,.6),Math.max(m-x,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,color:s},i){
 e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(12/i),l=new Map(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]).map(h=>[this.rowOf(h),
 h]));for(let h=0;h<this.rows();h++){let p=l.get(h),d=[...l.keys()].some(c=>c!==h&&Math.abs(c-h)<r);if(p===void 0&&(h%r!==0||r>1&&d))continue;let u=this.data.ranks[p??
 h*this.per];e.fillStyle=s(p!==void 0?"text":"soft");let m=u.length>$n?u.slice(0,$n-1)+"…":u;e.fillText(m,n.x-6,n.y+(h+.5)*i)}}outline({ctx:e,area:n,color:s},i){
@@ -118,9 +118,9 @@ s("mark"),e.globalAlpha=.45,e.strokeRect(this.x(r,n),n.y,Math.max(this.x(r+1,n)-
 view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.lineWidth=1)}tip(e,n){let s=this.grid,i=this.rankOf(n,e),r=i*s.cols+e,l=Math.min(this.per,this.data.ranks.
 length-n*this.per)-1,h=`${this.data.ranks[i]}, ${this.stepName(e)}${l>0?`; less of ${l} more`:""}`;if(s.parts[0].ns[r]<0)return{title:h,rows:[["this rank lacks \
 the step",""]]};let p=s.parts[0].ns[r];return{title:h,rows:[["own work",v(p)],["beyond the median rank",z(s.work[r])],["host gap beyond the median",z(s.host[r])],
-["waited",v(s.wait[r])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",String(s.tokens[e])]]:[]]}}};function Os(a,t){let{parts:e}=a.
+["waited",v(s.wait[r])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",String(s.tokens[e])]]:[]]}}};function Hs(a,t){let{parts:e}=a.
 grid,n=e[0].ns.length;if(t==="work")return ft(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce((r,l)=>r+Math.max(l.ns[i],0),0));return ft(s,.5)*.1}var qs={compact:!1,by:"",late:!1,pins:[]},Mr=9,Sr=129;function Ns(a,t){return{compact:t>=Mr,by:t>=Sr?a.groupings[0]?.id??"":""}}function bt(a,t){return a.groupings.
-find(e=>e.id===t)}function Lt(a,t,e,n){let s=m=>a.late_ns[m]??0,i=new Set(n.pins),r=e.length>0?new Set(e):null,l=n.pins.filter(m=>r===null||r.has(m)).map(m=>({rank:m,
+find(e=>e.id===t)}function Et(a,t,e,n){let s=m=>a.late_ns[m]??0,i=new Set(n.pins),r=e.length>0?new Set(e):null,l=n.pins.filter(m=>r===null||r.has(m)).map(m=>({rank:m,
 pinned:!0,inside:!1})),h=(r!==null?[...e]:a.ranks.map((m,c)=>c)).filter(m=>!i.has(m));n.late&&h.sort((m,c)=>s(c)-s(m)||m-c);let p=bt(a,n.by);if(p===void 0)return l.
 concat(h.map(m=>({rank:m,pinned:!1,inside:!1})));let d=new Map;for(let m of h){let c=d.get(p.of[m]);c===void 0?d.set(p.of[m],[m]):c.push(m)}let u=[...d];n.late||
 u.sort((m,c)=>m[0]-c[0]);for(let[m,c]of u){let f=t.has("g"+m);if(l.push({group:m,name:p.groups[m],ranks:c,open:f,lanes:p.lanes[m]}),f)for(let g of c)l.push({rank:g,
@@ -135,16 +135,16 @@ slice(s+1))}return t}function tt(a){let t=Gt(a).map(e=>e.replaceAll("%","%25").r
 map(([t,e])=>t+"="+e)}function Vt(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function V(a,t){return a===""?t:a+"."+t}function ht(a){return a===
 "peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}function et(a){return tt(new Map(a.set.map(t=>[t.slice(0,t.lastIndexOf("=")),t.slice(t.lastIndexOf("=")+1)])))??""}function ve(a){return[...lt(et(a))].map(([t,e])=>`${t}\
  ${ht(e)}`).join(", ")}function we(a,{exported:t}){return t===null||a.set.length===1&&t.whatif.includes(a.set[0])}function xe(a,t){let e=new Set(a.set.map(s=>t.
-findIndex(i=>s.startsWith(i+".")))),[n]=e;return e.size===1&&n>=0?n:null}var Rt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function ye(a,t){let e=a.end_ns-
+findIndex(i=>s.startsWith(i+".")))),[n]=e;return e.size===1&&n>=0?n:null}var Lt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function ye(a,t){let e=a.end_ns-
 a.start_ns,n=a.span>=0?{sel:a.span}:{r0:a.start_ns,r1:a.end_ns};return{tab:"timeline",step:a.step<0?null:a.step,rank:a.rank,t0:a.start_ns-e,t1:a.end_ns+e,find:t.
 id,...n}}var Nn=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>0&&n.set({sel:Math.min(Math.max(C(n.params,
 "sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","previous finding",()=>s(-1)),e.bind("Enter","Summar\
 y","show the finding in the timeline",()=>{let i=this.overview?.findings[C(n.params,"sel",-1)];i?.at&&n.go(A(n.params,ye(i.at,i)))}),e.bind("m","Summary","next \
-measure of the map",()=>{let i=Rt.findIndex(([r])=>r===this.measure());n.set({map:Rt[(i+1)%Rt.length][0]})}),M("summary",{c:n.params.c}).then(i=>{this.overview=
+measure of the map",()=>{let i=Lt.findIndex(([r])=>r===this.measure());n.set({map:Lt[(i+1)%Lt.length][0]})}),M("summary",{c:n.params.c}).then(i=>{this.overview=
 i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;open=()=>{};overview=null;shown=null;marked(){let t=C(this.context.store.params,
 "sel",-1),e=this.overview;return e.findings[t]!==void 0?t:e.chart.findings.findIndex(n=>n.first>=0&&n.ranks.length>0)}first(){return this.overview?.findings[C(this.
-context.store.params,"sel",-1)]?.measure??this.context.capture.map}measure(){let t=this.context.store.params.map;return Rt.some(([e])=>e===t)?t:this.first()}link(t,...e){
-return o("a",{href:E(A(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplet\
+context.store.params,"sel",-1)]?.measure??this.context.capture.map}measure(){let t=this.context.store.params.map;return Lt.some(([e])=>e===t)?t:this.first()}link(t,...e){
+return o("a",{href:R(A(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplet\
 e: "),t.caveat);y(this.el,o("section",{class:"answer-line"},t.no_fault&&n,...t.watched.map(s=>o("div",{class:"watch"},o("p",{class:"verdict"},s.says),s.more.length>
 0&&o("details",null,o("summary",null,"what the watch saw"),o("pre",null,s.more.join(`
 `))))),t.verdict!==""&&o("p",{class:t.watched.length>0?"in-window":"verdict"},t.watched.length>0&&"In this window: ",t.verdict),o("p",{class:"facts"},t.head.join(
@@ -169,9 +169,9 @@ some(d=>d.parts[p]>0)),r=Math.max(...s.map(h=>h.per_step_ns),1),l=o("select",{"a
 s",o("span",{class:"space"}),e.length>2&&l),o("div",{class:"split",role:"table","aria-label":"Time of a mean step by rank"},...s.map(h=>o("div",{role:"row",class:h.
 rank<0?"all":""},o("span",{role:"rowheader"},h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),o("span",{role:"cell",class:"track"},this.split(t,h,r)),o("\
 span",{role:"cell",class:"number"},v(h.per_step_ns))))),o("p",{class:"keys"},...i.map(h=>D("--"+h,Tt(h)))),o("ul",{class:"explained"},...t.colours.filter(h=>h.kind===
-n).map(h=>o("li",null,D("--"+h.part,""),o("span",null,h.text,h.finding>=0&&o("a",{href:E({...this.context.store.params,sel:String(h.finding)})},"finding"))))))}split(t,e,n){
+n).map(h=>o("li",null,D("--"+h.part,""),o("span",null,h.text,h.finding>=0&&o("a",{href:R({...this.context.store.params,sel:String(h.finding)})},"finding"))))))}split(t,e,n){
 let s=t.parts.map((i,r)=>({name:i,label:Tt(i),ns:e.parts[r]}));return gt(s,e.per_step_ns/n,i=>`${i.label} ${_(i.ns/e.total_ns)}`)}strips(t){let e=o("span",{class:"\
-tools",role:"group","aria-label":"Measure"},...Rt.map(([n,s])=>o("button",{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{
+tools",role:"group","aria-label":"Measure"},...Lt.map(([n,s])=>o("button",{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{
 click:()=>this.context.store.set({map:n===this.first()?null:n})}},n)));return[t.chart.ranks.length>1&&o("figure",null,o("figcaption",null,o("span",null,"Ranks ×\
  steps: ",o("span",{class:"measure"})),o("span",{class:"scale"}),e),o("canvas",{id:"map",tabindex:"0",role:"img","aria-label":"Heat map, ranks by steps: arrows \
 move, Enter opens the timeline there"})),o("figure",null,o("figcaption",null,o("span",null,"Time of each step"),o("span",{class:"scale",id:"cut-bars"})),o("canv\
@@ -180,8 +180,8 @@ plots.splice(0))r.drop();if(this.map=null,t.chart.grid.cols===0)return;let e=thi
 store.go(A(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.around(t,h)}))};this.open=n;let s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new me(
 t.chart,e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.plots.push(i),i.draw()}draw(t,e,n){let s=this.shown=this.measure(),i=e.cloneNode(!1);e.replaceWith(
 i),this.map&&(this.steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new fe(i,
-t.chart,this.steps,s,Os(t.chart,s),this.el.querySelector("figure .scale"));let{map:r}=this;r.only=this.marked(),this.steps.row=r.rowOf(t.chart.findings[r.only]?.
-ranks[0]??0),r.onpick=(l,h)=>n(l,r.rankOf(h,l)),this.plots.push(this.map),this.map.draw(),y(this.el.querySelector(".measure"),Rt.find(([l])=>l===s)[1]);for(let l of this.
+t.chart,this.steps,s,Hs(t.chart,s),this.el.querySelector("figure .scale"));let{map:r}=this;r.only=this.marked(),this.steps.row=r.rowOf(t.chart.findings[r.only]?.
+ranks[0]??0),r.onpick=(l,h)=>n(l,r.rankOf(h,l)),this.plots.push(this.map),this.map.draw(),y(this.el.querySelector(".measure"),Lt.find(([l])=>l===s)[1]);for(let l of this.
 el.querySelectorAll("[data-measure]"))l.ariaPressed=String(l.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.indexOf(e);return s<0?{}:{t0:n.at[s]-
 n.ns[s]/10,t1:n.at[s]+n.ns[s]*1.1}}select(){let t=C(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll("[data-finding]")){let s=n.dataset.
 finding===String(t);n.classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];!this.steps||!this.map||(this.map.only!==
@@ -195,7 +195,7 @@ h.y<=i&&h.y+h.height>s&&r.push(h.row);return r.length>1||n?r:[]}function vt(a,t)
 e),Math.max(Math.ceil(a.t1/e)-1,Math.floor(a.t0/e))]}function pt(a,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(a.t1-a.t0,50),e*1.5),i=(a.t0+a.t1)/2-n/2;
 return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function Fs(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,
 r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return pt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function _e(a,t,e){let n=(a.t1-a.t0)*t;return pt({t0:a.t0+n,t1:a.t1+
-n},e)}function Et(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/
+n},e)}function Rt(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/
 2;return pt({t0:l-r/2,t1:l+r/2},n)}function Bs(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??
 10)*s,1);return{step:i,first:Math.ceil(a.t0/i)*i}}var zn=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
 e position on all"},{by:"collective",title:"collective entry",help:"shifts each rank so that all enter one collective at the same position"},{by:"stretched",title:"\
@@ -216,43 +216,43 @@ cuda_runtime"||a.category==="cuda_driver"?"launch":"op";s.push([r,n]),a.calls[0]
 void 0&&s.push([a.launches>1?`GPU, first of ${a.launches}`:"GPU",t(i)]);let l=Pt(a);return l!==null&&s.push(["waits for "+e(l.rank),t(l)]),s.length<2?null:o("p",
 {class:"tl-way",title:"< goes back along this way, > forward"},...s.flatMap(([h,p],d)=>[d>0&&o("span",{class:"tl-soft","aria-hidden":"true"}," → "),o("span",{
 class:"tl-soft"},h+" "),p]))}function Vs(a){return a.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
-t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function Le(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function Ks(a){let t=new Map;
+t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function Ee(a,{t0:t,t1:e}){return a.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function Ks(a){let t=new Map;
 for(let e of a){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.min(e.from,n.from),end:Math.max(e.end,n.end),would:Math.max(e.would,n.would)})}return[
 ...t.values()].sort((e,n)=>e.end-n.end)}function _r(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
 1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function Xs(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of _r(t,i.ranks))
 s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function Ys(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
-, with these changes`,rows:[["was",v(t)],["would be",v(e)],["change",Kt(t,e)]]}}function Kt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+_(e)}var Re=30;function Ee(a,t){return t==="B"?le(a):t==="share"?_(a):(Number.isInteger(a)||a>=1e3?T(String(Math.round(a))):X(a))+(t===""?"":" "+t)}function Tr(a,t){
+, with these changes`,rows:[["was",v(t)],["would be",v(e)],["change",Kt(t,e)]]}}function Kt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+_(e)}var Le=30;function Re(a,t){return t==="B"?le(a):t==="share"?_(a):(Number.isInteger(a)||a>=1e3?T(String(Math.round(a))):X(a))+(t===""?"":" "+t)}function Tr(a,t){
 let e=0,n=a.at.length;for(;e<n;){let s=e+n>>1;a.at[s]<=t?e=s+1:n=s}return e===0?null:a.at[e-1]===t?a.high[e-1]:a.last[e-1]}function Ae(a){let t=a.series.reduce(
 (e,n)=>n.low.reduce((s,i)=>Math.min(s,i),e),a.peak);return t>.6*a.peak&&t<a.peak?t-.25*(a.peak-t):0}var Pe=class{constructor(t,e){this.count=t;this.events=e;this.
 canvas.addEventListener("pointermove",n=>this.hover(n.offsetX,n.offsetY)),this.canvas.addEventListener("pointerleave",()=>P())}count;events;canvas=o("canvas",{role:"\
 img","aria-label":"Counters"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-counters",hidden:!0},this.legend,this.canvas);answer=null;drawn=null;named="";async rest(t,e,n){
 this.count>0&&(this.answer=await this.events.load(t,Math.max(Math.min(Math.round(e),1e3),100),n))}paint(t,e,n,s){if(this.el.hidden=t===null||this.answer===null||
-this.count===0,this.el.hidden||t===null||this.answer===null)return;let{answer:i,canvas:r}=this,{counters:l}=i,h=l.length*Re,p=window.devicePixelRatio||1,d=r.getContext(
+this.count===0,this.el.hidden||t===null||this.answer===null)return;let{answer:i,canvas:r}=this,{counters:l}=i,h=l.length*Le,p=window.devicePixelRatio||1,d=r.getContext(
 "2d",{alpha:!1});this.drawn={view:t,width:e},r.style.width=e+"px",r.style.height=h+"px",r.width=Math.round(e*p),r.height=Math.round(h*p),d.setTransform(p,0,0,p,
 0,0),d.fillStyle=n.name("bg"),d.fillRect(0,0,e,h);let u=e/(t.t1-t.t0),m=(i.to_ns-i.from_ns)/i.columns,c=f=>(i.from_ns+f*m-t.t0)*u;l.forEach((f,g)=>{let x=(g+1)*
-Re-2,b=Ae(f),w=Math.max(f.peak-b,1e-9),k=S=>x-(S-b)/w*(Re-6);for(let S of[...f.series].sort(($,H)=>+($.rank===s)-+(H.rank===s))){let $=S.rank===s&&s>=0,H=f.series.
-length===1;d.fillStyle=d.strokeStyle=n.name($||H?"strong":"medium"),d.lineWidth=$||H?1.5:1,d.globalAlpha=$||H?1:.65,d.beginPath(),S.at.forEach((q,B)=>{let j=Math.
+Le-2,b=Ae(f),w=Math.max(f.peak-b,1e-9),k=S=>x-(S-b)/w*(Le-6);for(let S of[...f.series].sort(($,O)=>+($.rank===s)-+(O.rank===s))){let $=S.rank===s&&s>=0,O=f.series.
+length===1;d.fillStyle=d.strokeStyle=n.name($||O?"strong":"medium"),d.lineWidth=$||O?1.5:1,d.globalAlpha=$||O?1:.65,d.beginPath(),S.at.forEach((q,B)=>{let j=Math.
 max(c(q),-5),F=Math.min(c(B+1<S.at.length?S.at[B+1]:i.columns),e+5);F<j||(d.moveTo(j,k(S.low[B])),d.lineTo(j,k(S.high[B])),d.moveTo(j,k(S.last[B])),d.lineTo(F,k(
-S.last[B])),H&&(d.globalAlpha=.2,d.fillRect(j,k(S.last[B]),F-j,x-k(S.last[B])),d.globalAlpha=1))}),d.stroke()}d.globalAlpha=1;let L=(f.peak_ns-t.t0)*u;L>=0&&L<=
-e&&(d.fillStyle=n.name("high"),d.fillRect(L-2,k(f.peak)-2,4,4)),d.fillStyle=n.name("line"),d.fillRect(0,x+1,e,1)}),this.names(l)}names(t){let e=JSON.stringify(t.
+S.last[B])),O&&(d.globalAlpha=.2,d.fillRect(j,k(S.last[B]),F-j,x-k(S.last[B])),d.globalAlpha=1))}),d.stroke()}d.globalAlpha=1;let E=(f.peak_ns-t.t0)*u;E>=0&&E<=
+e&&(d.fillStyle=n.name("high"),d.fillRect(E-2,k(f.peak)-2,4,4)),d.fillStyle=n.name("line"),d.fillRect(0,x+1,e,1)}),this.names(l)}names(t){let e=JSON.stringify(t.
 map(n=>[n.title,n.peak,n.peak_of,Ae(n)]));e!==this.named&&(this.named=e,y(this.legend,...t.map(n=>{let s=n.all>1||n.peak_rank>=0?", "+n.peak_of:"";return o("div",
-{class:"tl-counter"},o("span",{title:n.title},n.title,Ae(n)>0&&o("span",{class:"tl-soft"}," from "+Ee(Ae(n),n.unit))),o("button",{class:"tl-link",title:`The pea\
-k: ${Ee(n.peak,n.unit)}${s}. Shows this moment.`,on:{click:()=>this.events.peak(n.peak_ns,n.peak_rank)}},`peak ${Ee(n.peak,n.unit)}${s}`))})))}hover(t,e){let{answer:n,
-drawn:s}=this,i=n?.counters[Math.floor(e/Re)];if(n===null||s===null||i===void 0)return P();let r=s.view.t0+t/s.width*(s.view.t1-s.view.t0),l=Math.floor((r-n.from_ns)/
-(n.to_ns-n.from_ns)*n.columns),h=i.series.map(p=>[p.name,(d=>d===null?"–":Ee(d,i.unit))(Tr(p,l))]);O(this.canvas,t,e,{title:i.title,rows:[["at",v(Math.round(r))],
-...h]})}};var Ce=16,Xt=18,Lr=3,Rr=8,Ct=16;function Bn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.
+{class:"tl-counter"},o("span",{title:n.title},n.title,Ae(n)>0&&o("span",{class:"tl-soft"}," from "+Re(Ae(n),n.unit))),o("button",{class:"tl-link",title:`The pea\
+k: ${Re(n.peak,n.unit)}${s}. Shows this moment.`,on:{click:()=>this.events.peak(n.peak_ns,n.peak_rank)}},`peak ${Re(n.peak,n.unit)}${s}`))})))}hover(t,e){let{answer:n,
+drawn:s}=this,i=n?.counters[Math.floor(e/Le)];if(n===null||s===null||i===void 0)return P();let r=s.view.t0+t/s.width*(s.view.t1-s.view.t0),l=Math.floor((r-n.from_ns)/
+(n.to_ns-n.from_ns)*n.columns),h=i.series.map(p=>[p.name,(d=>d===null?"–":Re(d,i.unit))(Tr(p,l))]);H(this.canvas,t,e,{title:i.title,rows:[["at",v(Math.round(r))],
+...h]})}};var Ce=16,Xt=18,Er=3,Lr=8,Ct=16;function Bn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.
 min(a.lanes,2)}var Js=new WeakMap;function $e(a){let t=Js.get(a);if(t===void 0){t=a.ranks.map(()=>[]);for(let e=0;e<a.rows.length;e++)t[a.rows[e].rank].push(e);
 Js.set(a,t)}return t}function Zs(a,t){let e=$e(a)[t],n=i=>e.filter(r=>a.rows[r].role===i&&a.rows[r].pinned),s=[...n("compute"),...n("communication")].slice(0,2);
-return s.length>0?s:e.slice(0,1)}function Qs(a,t){return t<2?[{y:a,height:Ct-1}]:[{y:a,height:9},{y:a+10,height:5}]}function He(a,t,e,n=qs){let s={groups:[],sums:[],
-lanes:[],height:0},{groups:i,lanes:r}=s,l=e.length>0?e.length:a.ranks.length,h=$e(a),p=0;for(let d of Lt(a,t,e,n)){if("group"in d){s.sums.push({...d,y:p});let g=d.
+return s.length>0?s:e.slice(0,1)}function Qs(a,t){return t<2?[{y:a,height:Ct-1}]:[{y:a,height:9},{y:a+10,height:5}]}function Oe(a,t,e,n=qs){let s={groups:[],sums:[],
+lanes:[],height:0},{groups:i,lanes:r}=s,l=e.length>0?e.length:a.ranks.length,h=$e(a),p=0;for(let d of Et(a,t,e,n)){if("group"in d){s.sums.push({...d,y:p});let g=d.
 lanes.filter(b=>b>=0),x=Qs(p,g.length);g.forEach((b,w)=>r.push({lane:b,row:-1,rank:-1,...x[w]})),p+=Ct;continue}let{rank:u,pinned:m,inside:c}=d,f={rank:u,y:p,height:0,
 rows:[],folded:0,open:t.has("r"+u),line:!1,pinned:m,inside:c};if(i.push(f),n.compact&&!m&&!f.open&&!h[u].some(g=>t.has(String(g)))){f.line=!0;let g=Zs(a,u),x=Qs(
 p,g.length);g.forEach((b,w)=>{r.push({lane:a.rows[b].lane,row:b,rank:u,...x[w]}),f.rows.push({row:b,...x[w],lanes:1})}),p+=f.height=Ct;continue}p+=Xt;for(let g of h[u]){
 let x=a.rows[g];if(!x.pinned&&!f.open){f.folded++;continue}let b=t.has(String(g))?x.lanes:Bn(x,m?n.pins.length:l);f.rows.push({row:g,y:p,height:b*Ce,lanes:b});for(let w=0;w<
-b;w++)r.push({lane:x.lane+w,row:g,rank:u,y:p+w*Ce,height:Ce-1});p+=b*Ce+Lr}p+=Rr,f.height=p-f.y}return s.height=p,s}function $t(a,t,e){let n=0,s=a.length;for(;n<
+b;w++)r.push({lane:x.lane+w,row:g,rank:u,y:p+w*Ce,height:Ce-1});p+=b*Ce+Er}p+=Lr,f.height=p-f.y}return s.height=p,s}function $t(a,t,e){let n=0,s=a.length;for(;n<
 s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function Dn(a,t){return t.groups.flatMap(e=>e.
-rows.map(n=>n.row)).concat(t.sums.filter(e=>!e.open).flatMap(e=>e.ranks.flatMap(n=>Zs(a,n))))}function Oe(a,t){return G(Dn(a,t).sort((e,n)=>e-n))??""}function ti(a,t){
-let e=new Set(a);return e.delete(t)||e.add(t),e}var Er={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Yt(a){return Math.
+rows.map(n=>n.row)).concat(t.sums.filter(e=>!e.open).flatMap(e=>e.ranks.flatMap(n=>Zs(a,n))))}function He(a,t){return G(Dn(a,t).sort((e,n)=>e-n))??""}function ti(a,t){
+let e=new Set(a);return e.delete(t)||e.add(t),e}var Rr={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Yt(a){return Math.
 min(220,Math.floor(a/4))}var qe=class{constructor(t,e,n){this.turn=e;this.pin=n;for(let s of t.blamed)for(let i of s.ranks)this.blamed.has(i)||this.blamed.set(i,
 s.title)}turn;pin;el=o("div",{class:"tl-gutter"});blamed=new Map;from=0;to=0;lacks(t,e,n){return t<this.from||Math.min(t+e,n)>this.to}draw(t,e,n){let s=Math.max(
 n,600);this.from=Math.max(e-s,0),this.to=e+n+s;let i=document.activeElement?.dataset.key,r=this.el.contains(document.activeElement),l=[],h=(f,g)=>{f.style.top=g+
@@ -274,14 +274,14 @@ n,r="g"+e.group,l=bt(t.head,t.how.by)?.id??"group";return o("div",{class:"tl-ran
 "aria-expanded":String(e.open),title:`${e.open?"Fold":"Open"} ${l} ${e.name}: ${e.ranks.length} ranks. The row shows the mean of their compute and communication\
  rows, by the wall clock (key: e).`,data:{key:r},on:{click:()=>this.turn(r)}},o("span",{"aria-hidden":"true"},e.open?"▾ ":"▸ "),e.name,o("span",{class:"tl-s\
 oft"},` ${e.ranks.length}`)),o("span",{class:"space"}),(s.length>0||t.how.late)&&!e.open&&o("span",{class:"tl-soft tl-worst"},t.head.ranks[i]," ",s.length>1&&`+${s.
-length-1} `),!e.open&&this.late(t,i))}rows(t,e,n){let{head:s}=t,i=e.pinned?t.how.pins.length:t.plan.groups.length;for(let r of e.rows){let l=s.rows[r.row],h=Er[l.
+length-1} `),!e.open&&this.late(t,i))}rows(t,e,n){let{head:s}=t,i=e.pinned?t.how.pins.length:t.plan.groups.length;for(let r of e.rows){let l=s.rows[r.row],h=Rr[l.
 role],p=l.lanes>Bn(l,i),d=[h!==void 0&&o("b",null,h),(h!==void 0?" ":"")+l.name,l.deeper>0&&` (${l.deeper} spans nested deeper)`],u=`${s.ranks[l.rank]}: ${h??""}\
  ${l.name}, ${l.spans} spans in ${l.lanes} lane${l.lanes===1?"":"s"}`,m=o("div",{class:"tl-row",title:u},p?o("button",{title:u,"aria-expanded":String(r.lanes===
 l.lanes),data:{key:String(r.row)},on:{click:()=>this.turn(String(r.row))}},r.lanes===l.lanes?"▾ ":"▸ ",...d):o("span",{class:"tl-name",title:u},...d));m.style.
 height=r.height+"px",n(m,r.y)}}};function ei(a,t,e,n,s,i,r,l){let h=window.devicePixelRatio||1,p=a.getContext("2d");a.width=Math.round(n*h),a.height=Math.round(
 s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let d of t.groups){let u=d.y-e,m=i.get(d.rank),c=d.line?Ct:Xt-3,f=d.line?4:Xt-5;if(m===void 0||u>s||u+Xt<0)continue;
 let g=n/m.length;m.forEach((x,b)=>{let w=Math.min(Math.abs(x)/Math.max(r,1),1)*f;w>.5&&p.fillRect(b*g,u+c-w,Math.max(g,1),w)})}}function Ar(a,t,e,n){let s=new Float64Array(a),i=s.subarray(0,e*n),r=s.subarray(e*n,(e+1)*n),l=new Float64Array(i.length);for(let h=0;h<i.length;h++)l[h]=t.beyond?
-i[h]-r[h%n]:i[h];return{measure:t,values:i,median:r,shown:l,limit:Math.max(Hn(l,e,n),t.floor,1)}}var Ne=a=>a>0?2*a:-a;function Pr(a,t,e,n,s){let i=new Float64Array(
+i[h]-r[h%n]:i[h];return{measure:t,values:i,median:r,shown:l,limit:Math.max(On(l,e,n),t.floor,1)}}var Ne=a=>a>0?2*a:-a;function Pr(a,t,e,n,s){let i=new Float64Array(
 n*s).fill(NaN);for(let r=0;r<t.length;r++){let l=Math.floor(r*n/t.length);for(let h of t[r])for(let p=0;p<e;p++){let d=a[h*e+p],u=l*s+Math.floor(p*s/e);!Number.
 isNaN(d)&&!(Ne(i[u])>=Ne(d))&&(i[u]=d)}}return i}function ni(a,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(a[i*e+n])||s.push([a[i*e+n],i]);return s.sort((i,r)=>i[0]-
 r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var Un=16,ze=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.ranks.length,this.
@@ -315,14 +315,14 @@ s.x-5,p/this.lines.length*s.h+1,2,(h.ranks.length+1)/this.lines.length*s.h-2)),t
 n,s),{small:r}=this;r.width=s,r.height=n;let l=r.getContext("2d"),h=c=>I(t.name(c)),p=[h("cold"),h("warm"),h("hot")],d=[h("cold"),h("under")],u=l.createImageData(
 s,n),m=h("panel");for(let c=0;c<i.length;c++){let f=i[c]/e.limit,[g,x,b]=Number.isNaN(f)?m:f<0?U(d,-f):U(p,f);u.data.set([g,x,b,255],4*c)}l.putImageData(u,0,0)}say(t){
 let e=o("i",null);e.style.background=t.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right,\
- var(--cold), var(--warm), var(--hot))";let[n,s,i]=On(t.shown,t.limit,t.measure.beyond,r=>this.text(r,t.measure));y(this.scale,n+" ",e," "+s+(t.measure.beyond?"\
+ var(--cold), var(--warm), var(--hot))";let[n,s,i]=Hn(t.shown,t.limit,t.measure.beyond,r=>this.text(r,t.measure));y(this.scale,n+" ",e," "+s+(t.measure.beyond?"\
  beyond the median rank":"")+i),this.canvas.setAttribute("aria-label",`Heat map of ${t.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, \
 Enter opens the step`)}text(t,e){return e.unit==="ns"?v(Math.round(t)):T(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),
 i=Math.floor(e/n.h*this.lines.length);return s>=0&&s<this.steps&&i>=0&&i<this.lines.length?{line:i,step:s}:null}rankAt(t,e){let n=s=>this.cells?.shown[s*this.steps+
 e]??NaN;return t.ranks.reduce((s,i)=>!(Ne(n(s))>=Ne(n(i)))&&!Number.isNaN(n(i))?i:s,t.ranks[0])}pick(t){let e=this.lines[t.line];e.group>=0?this.events.open(e.group):
 this.events.pick(e.ranks[0],t.step)}point(t){this.at=t,this.place(this.box,t&&{line:t.line,lines:1,step:t.step,steps:1});let e=this.cells;if(t===null||e===null)
 return P();let n=this.lines[t.line],s=this.rankAt(n,t.step),i=this.head.ranks[s],r=e.values[s*this.steps+t.step],l=e.measure,h=this.head.steps[t.step],p=this.area();
-O(this.canvas,p.x+(t.step+.5)/this.steps*p.w,(t.line+.5)/this.lines.length*p.h,{title:`${n.group<0?i:`${n.name.slice(2)}: ${i} of ${n.ranks.length} ranks`}, ste\
+H(this.canvas,p.x+(t.step+.5)/this.steps*p.w,(t.line+.5)/this.lines.length*p.h,{title:`${n.group<0?i:`${n.name.slice(2)}: ${i} of ${n.ranks.length} ranks`}, ste\
 p ${t.step}, ${h.kind}`,rows:Number.isNaN(r)?[["this rank lacks the step",""]]:[[l.title,this.text(r,l)],["median rank",this.text(e.median[t.step],l)],["beyond \
 it",l.unit==="ns"?z(Math.round(r-e.median[t.step])):this.text(r-e.median[t.step],l)]]})}listen(){let t=this.canvas,e=null,n=s=>{let i=this.area();return this.cellAt(
 Math.min(Math.max(s,i.x),i.x+i.w-1),0)};t.addEventListener("pointerdown",s=>{e=s.offsetX,t.setPointerCapture(s.pointerId)}),t.addEventListener("pointermove",s=>{
@@ -343,7 +343,7 @@ n progress",color:"strong",at:p,values:l.running,unit:""},{title:"tokens per sec
 d,u,m]of[["queued","in the server's queue",""],["usage","of the KV cache in use"," %"]]){let c=r.server.filter(g=>g[d]>=0);if(c.length===0)continue;let f=c.map(
 g=>g.at+this.shift);this.lines.push({title:u,color:"medium",at:[...f,f[f.length-1]+1e9],values:c.map(g=>(m===""?1:100)*g[d]),unit:m})}}during(t){let e=this.requests;
 if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((i,r)=>r).filter(i=>e.sent[i]<s&&Math.max(e.done[i],e.sent[i])>n).sort((i,r)=>e.
-sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return E(A(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.
+sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return R(A(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.
 max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||this.lines.length===0,this.el.hidden||t===null)return;let i=this.
 lines.length*jn,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.
 width=Math.round(e*r),this.canvas.height=Math.round(i*r),l.setTransform(r,0,0,r,0,0),l.fillStyle=n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(
@@ -356,32 +356,32 @@ her capture now: reload the page");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n
 d=l===0?16:16+3*512+(18*p+7&-8),u={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:d,whole:h>>>31===1,strip:null,pieces:p,start:Fe,width:Fe,span:Fe,name:Fe,
 class:si,flags:si};if(l!==0){let m=a.slice(l,l+d-16);u.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
 let c=f=>new Uint32Array(m,3*512+4*p*f,p);u.start=c(0),u.width=c(1),u.span=c(2),u.name=c(3),u.class=new Uint8Array(m,3*512+16*p,p),u.flags=new Uint8Array(m,3*512+
-17*p,p)}s.push(u)}return s}var Cr=16,Ht=40,Be=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=$e(n).map(r=>r.map(l=>n.rows[l])).map(r=>r.find(
+17*p,p)}s.push(u)}return s}var Cr=16,Ot=40,Be=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=$e(n).map(r=>r.map(l=>n.rows[l])).map(r=>r.find(
 l=>l.role==="compute")??r[0]),i=Math.max(Math.ceil(s.length/Cr),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
 createElement("canvas");drawn="";lanes=[];needs(t,e){let n=vt(t,e),[s,i]=Se(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
 let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),d=this.tiles.of(h,!1),m=`${p.flatMap(g=>Array.from({length:g.to-g.from+1},
 (x,b)=>d(g.lane,g.from+b))).filter(g=>g!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;m!==this.drawn&&(this.drawn=m,r.width=this.ground.width=Math.round(
-n*l),r.height=this.ground.height=Math.round(Ht*l),this.strips(t,s,h,p,d)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
-t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(c,0),Ht),i.fillRect(Math.min(f,n),0,n,Ht),i.
-globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(c,0)-1.5,2),Ht-1.5)}strips(t,e,n,s,i){
+n*l),r.height=this.ground.height=Math.round(Ot*l),this.strips(t,s,h,p,d)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
+t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(c,0),Ot),i.fillRect(Math.min(f,n),0,n,Ot),i.
+globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(c,0)-1.5,2),Ot-1.5)}strips(t,e,n,s,i){
 let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),d=new Uint32Array(p.data.buffer),u=Uint8Array.from(
 [1,3,5].map(g=>parseInt(e.name("panel").slice(g,g+2),16))),m=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,f=2**n;for(let g=0;g<s.length;g++){for(let x=0;x<l;x++){let b=Math.
-floor((t.t0+(x+.5)*c)/f),w=Math.floor(b/512),k=i(s[g].lane,w)?.strip??null,L=b-w*512,[S,$,H]=u;if(k!==null&&k.class[L]!==0){let F=(30+k.covered[L]*.8823529411764706)/
-255,rt=Math.min(k.waited[L]/Math.max(k.covered[L],1),1),[yt,Ls,Rs]=e.strip[k.class[L]],[fr,gr,br]=e.wait;S+=(yt+(fr-yt)*rt-S)*F,$+=(Ls+(gr-Ls)*rt-$)*F,H+=(Rs+(br-
-Rs)*rt-H)*F}let q=255<<24|Math.round(H)<<16|Math.round($)<<8|Math.round(S),B=Math.round(g*m),j=Math.max(Math.round((g+1)*m)-(m>=4?1:0),B+1);for(let F=B;F<j;F++)
+floor((t.t0+(x+.5)*c)/f),w=Math.floor(b/512),k=i(s[g].lane,w)?.strip??null,E=b-w*512,[S,$,O]=u;if(k!==null&&k.class[E]!==0){let F=(30+k.covered[E]*.8823529411764706)/
+255,rt=Math.min(k.waited[E]/Math.max(k.covered[E],1),1),[yt,Es,Ls]=e.strip[k.class[E]],[fr,gr,br]=e.wait;S+=(yt+(fr-yt)*rt-S)*F,$+=(Es+(gr-Es)*rt-$)*F,O+=(Ls+(br-
+Ls)*rt-O)*F}let q=255<<24|Math.round(O)<<16|Math.round($)<<8|Math.round(S),B=Math.round(g*m),j=Math.max(Math.round((g+1)*m)-(m>=4?1:0),B+1);for(let F=B;F<j;F++)
 d[F*l+x]=q}if(m>=4){let x=Math.min(Math.round((g+1)*m)-1,h-1),b=255<<24|u[2]<<16|u[1]<<8|u[0];for(let w=0;w<l;w++)d[x*l+w]=b}}r.putImageData(p,0,0)}};function Wn(a,t){let{head:e,state:n}=a,s=n.only.length>0&&!n.only.includes(t.rank)?[]:n.only,i=new Set(n.open);a.ranks.groupOf(t.rank)!==""&&i.add(a.ranks.groupOf(
 t.rank));let r=a.lay(i,s),l=r.lanes.find(p=>p.lane===t.lane),h=l!==void 0?-1:e.rows.findIndex(p=>t.lane>=p.lane&&t.lane<p.lane+p.lanes);if(h<0)return{open:i,only:s,
 place:l,plan:r};for(let p of e.rows[h].pinned?[String(h)]:["r"+t.rank,String(h)]){if(l!==void 0)break;i.add(p),r=a.lay(i,s),l=r.lanes.find(d=>d.lane===t.lane)}return{
 open:i,only:s,place:l,plan:r}}function Jt(a,t){let e=a.scrollTop;return t===void 0||t.y>=e+4&&t.y+t.height<=e+a.clientHeight-4?e:Math.max(t.y-Math.max((a.clientHeight-
 t.height)/3,20),0)}var De=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
 ython","t-profiler","t-nocore","t-other"],ai=4,oi=3,Gn=([a,t,e])=>`rgb(${a},${t},${e})`;function Vn([a,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
-return .2126*n(a)+.7152*n(t)+.0722*n(e)}function Kn(a,t){let e=Vn(a),n=Vn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function Ot(a){return Kn(a,[255,255,255])>=
-Kn(a,[17,17,17])?"#ffffff":"#111111"}function ri(a){let t=Ot(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=U([a,t],e);if(Kn(n,Ot(a)==="#ffffff"?
+return .2126*n(a)+.7152*n(t)+.0722*n(e)}function Kn(a,t){let e=Vn(a),n=Vn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function Ht(a){return Kn(a,[255,255,255])>=
+Kn(a,[17,17,17])?"#ffffff":"#111111"}function ri(a){let t=Ht(a)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=U([a,t],e);if(Kn(n,Ht(a)==="#ffffff"?
 [255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Xn(){let a=at(),t=I(a("bg")),e=Vn(t)>.5,n=ri(I(a("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[
-Gn(n),Gn(U([n,t],.3))],waitText:Ot(n),name:a};for(let i of De){let r=I(a(i)),l=[r,U([r,e?[255,255,255]:[0,0,0]],.16),U([r,e?[0,0,0]:[255,255,255]],.1),U([r,t],.78)].
-map(ri);for(let h of l)s.fill.push(Gn(h)),s.text.push(Ot(h));s.strip.push(U([r,t],.18))}return s}var dt=18,qt=18,li=24,hi=16,$r=4;function Ue(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
+Gn(n),Gn(U([n,t],.3))],waitText:Ht(n),name:a};for(let i of De){let r=I(a(i)),l=[r,U([r,e?[255,255,255]:[0,0,0]],.16),U([r,e?[0,0,0]:[255,255,255]],.1),U([r,t],.78)].
+map(ri);for(let h of l)s.fill.push(Gn(h)),s.text.push(Ht(h));s.strip.push(U([r,t],.18))}return s}var dt=18,qt=18,li=24,hi=16,$r=4;function Ue(a,t){if(a.steps.length===0)return{lanes:[],left:0};if(a.replicas.length===0)return{lanes:[{name:"",steps:a.steps}],
 left:0};let e=new Set(t),n=a.replicas.filter(s=>t.length===0||s.ranks.some(i=>e.has(i)));return{lanes:n.slice(0,hi),left:Math.max(n.length-hi,0)}}function Qt(a){
-return a>$r?10:18}function Hr(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.
+return a>$r?10:18}function Or(a,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(a)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.
 min(Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(a/n).toFixed(i)+" "+s}function je(a,t){let e=0;for(;e<a.length&&(a[e].end_ns===0||a[e].end_ns<=t.t0);)
 e++;let n=e;for(;n<a.length&&(a[n].end_ns===0||a[n].start_ns<t.t1);)n++;return[e,n]}var W=class a{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
 return t.wall?a.below(t)+(e?li:0):dt}static steps(t){return t.lanes.length*Qt(t.lanes.length)}static below(t){return dt+a.steps(t)+(t.otherwise?qt:0)}paint(t,e){
@@ -389,12 +389,12 @@ let{ctx:n}=this,s=window.devicePixelRatio||1;if(this.canvas.width=Math.round(t.w
 t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)
 return;let i=Qt(t.lanes.length);t.lanes.forEach((r,l)=>this.lane(t,r.steps,dt+l*i,i)),t.otherwise&&this.ghosts(t),e>a.below(t)&&this.ribbons(t)}x(t,e){return(e-
 t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=Bs(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,
-l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,dt-4),e.fillStyle=t.palette.name("soft");let h=Hr(r,n);l+4+h.length*
+l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,dt-4),e.fillStyle=t.palette.name("soft");let h=Or(r,n);l+4+h.length*
 6.5<t.width&&e.fillText(h,l+4,dt/2+1)}}lane(t,e,n,s){let{ctx:i}=this,[r,l]=je(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<
 l;p+=h){let d=e[p];if(d.end_ns===0)continue;let u=e[p+1],m=u!==void 0&&u.end_ns!==0?Math.min(d.end_ns,u.start_ns):d.end_ns,c=Math.max(Math.round(this.x(t,d.start_ns)),
 -2),f=Math.min(Math.round(this.x(t,m)),t.width+2),g=Math.max(f-c-(f-c>3?1:0),1),x=t.palette.name(d.slow?"high":_t(d.kind));i.fillStyle=x,i.globalAlpha=p===t.picked?
 1:.3,i.fillRect(c,n,g,s-2),i.globalAlpha=1,i.fillRect(c,n+s-4,g,2);let b=String(p),w=g>30+6.5*(d.kind.length+6)?`step ${b} · ${d.kind}${d.slow?" · slow":""}`:
-b;g<w.length*6.5+6||s<18||(i.fillStyle=p===t.picked?Ot(Or(x)):t.palette.name("text"),i.fillText(w,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=Le(t.ghosts,
+b;g<w.length*6.5+6||s<18||(i.fillStyle=p===t.picked?Ht(Hr(x)):t.palette.name("text"),i.fillText(w,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=Ee(t.ghosts,
 t.view),s=dt+a.steps(t);e.textAlign="left";let i=Math.max(Math.ceil(n.length/(t.width/2)),1);for(let r=0;r<n.length;r+=i){let l=n[r],h=Math.max(Math.round(this.
 x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),d=Math.min(Math.round(this.x(t,l.end)),t.width+2),u=Math.max(p-h-(p-h>3?1:0),1);e.fillStyle=
 t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,u,qt-2),e.globalAlpha=1,e.fillRect(h,s+qt-4,u,2),e.fillRect(p-1,s,2,qt-2),e.fillRect(Math.min(p,d),s+qt/
@@ -408,7 +408,7 @@ i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let l of t.ribbons)s>=l.first_ns-i&
 let s=t.wall?t.lanes[Math.floor((n-dt)/Qt(t.lanes.length))]:void 0;if(s===void 0)return null;let i=We(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return i<
 0?null:{lane:s,step:i}}};function We(a,t){let e=-1;return a.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function pi(a,t){return{title:a.op+
 (a.step>=0?`, step ${a.step}`:""),rows:[["last to arrive",t],["first waits for it",v(a.last_ns-a.first_ns)],["waited, all ranks",v(a.wait_ns)],["then until all \
-have left",v(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Or(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var qr=700,Ge=class{constructor(t){this.at=t}at;timer=0;zoomed=-1/0;look(t,e="replace",n={}){let{at:s}=this;if(t===null)return;let i=e==="push"||Object.keys(n).
+have left",v(a.end_ns-a.last_ns)],["ranks",String(a.ranks)]]}}function Hr(a){return[1,3,5].map(t=>parseInt(a.slice(t,t+2),16))}var qr=700,Ge=class{constructor(t){this.at=t}at;timer=0;zoomed=-1/0;look(t,e="replace",n={}){let{at:s}=this;if(t===null)return;let i=e==="push"||Object.keys(n).
 length>0;i&&this.timer!==0&&this.keep(),s.state.view=t,s.unpoint(),s.draw("lanes","overlay"),i?s.store.set({...this.place(),...n},e):this.write()}place(){let{state:t,
 body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),
 this.timer=window.setTimeout(()=>this.keep(),250)}keep(){let{at:t}=this,{view:e}=t.state,n=At(t.store.params,t.head).view;clearTimeout(this.timer),this.timer=0;
@@ -416,8 +416,8 @@ let s=Math.abs((e.t1-e.t0)/(n.t1-n.t0)-1)>.001,i=performance.now();t.store.set(t
 e,t.done("address")}get pending(){return this.timer!==0}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Fs(n.state.view,n.time(e??(n.pointer.
 x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(_e(this.at.state.view,t,this.at.all))}whole(){this.look(Fn(this.at.head))}steps(t,e,n,s={},i){this.look(
 In(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{body:i}=s,{open:r,only:l,place:h,plan:p}=Wn(s,t),{start:d,end:u}=s.shown(t),m=Jt(i,h);s.stretchTo(
-p.height),i.scrollTop=m,this.look(Et(s.state.view,d,u-d,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,area:null,open:[...r].join(",")||null,only:G(l),y:Math.
-round(m)||null})}frame(t){let{start:e,end:n}=this.at.shown(t);this.look(Et(this.at.state.view,e,n-e,this.at.all))}reveal(t){let{at:e}=this,{open:n,only:s}=Wn(e,
+p.height),i.scrollTop=m,this.look(Rt(s.state.view,d,u-d,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,area:null,open:[...r].join(",")||null,only:G(l),y:Math.
+round(m)||null})}frame(t){let{start:e,end:n}=this.at.shown(t);this.look(Rt(this.at.state.view,e,n-e,this.at.all))}reveal(t){let{at:e}=this,{open:n,only:s}=Wn(e,
 t);(n.size!==e.state.open.size||s.length!==e.state.only.length)&&e.store.set({open:[...n].join(",")||null,only:s.join(",")||null}),e.body.scrollTop=Jt(e.body,e.
 plan.lanes.find(i=>i.lane===t.lane))}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:ni(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||
 r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:l.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,y:null})}choices(){let{head:t,
@@ -438,7 +438,7 @@ n.t0)/40;this.look(pt({t0:t-s,t1:t+s},n),"push",e>=0?{rank:e,sel:null}:{})}along
 this.at.store.set({open:[...ti(this.at.state.open,t)].join(",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(i,r,l)=>t.context.keys.bind(i,"Timeline",r,l);
 s("w +","zoom in",()=>this.zoom(.75)),s("s -","zoom out",()=>this.zoom(1/.75)),s("a ArrowLeft","to the left",()=>this.pan(-.1)),s("d ArrowRight","to the right",
 ()=>this.pan(.1)),s("0 Home","the whole capture",()=>this.whole()),s("f","fit the selection to the view",()=>{let{selected:i,state:r}=t;i!==null?this.go(i,"push",
-!0):r.range!==null&&this.look(Et(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===
+!0):r.range!==null&&this.look(Rt(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===
 null)return;let{start:i,end:r}=t.shown(t.selected);e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),area:null,sel:null},"push")}),s("[","the previous step",
 ()=>this.nextStep(-1)),s("]","the next step",()=>this.nextStep(1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",","and the previous one",
 ()=>{this.beside(!0)}),s("x","the next span of the same name on the rank",()=>{this.alike("next")}),s("X","and the previous one",()=>{this.alike("previous")}),s(
@@ -506,10 +506,10 @@ e.fillStyle=n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)t
 round((s.end-t.view.t0)*n),l=s.top-t.top,h=s.bottom-s.top;e.globalAlpha=.3,this.rect(Math.min(i,r),l,Math.abs(r-i),h),e.globalAlpha=1,this.rect(i-1,l,2,h)}}strips(t){
 let{ctx:e,stats:n,pieces:s}=this,{level:i,needs:r}=a.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),d=this.tiles.levelsOf(t.
 stretched).filter(m=>m>i).sort((m,c)=>m-c).map(m=>({level:m,get:this.tiles.of(m,t.stretched)}));s.n=0,this.first.length=0;let u=[];for(let m=0;m<r.length;m++){let{
-lane:c,from:f,to:g}=r[m],x=t.lanes[m],b=t.moved[x.rank]??0;this.first.push(s.n);let w=null;for(let k=f;k<=g&&u.length<zr;k++){let L=(k*h+b-t.view.t0)*l,S=h*l,$=x.
-y-t.top,H=x.height,q=p(c,k),B=0,j=512;if(q===void 0){n.missing++;for(let F of d){let rt=2**(F.level-i),yt=Math.floor(k/rt);if(q=F.get(c,yt),q!==void 0){j=512/rt,
+lane:c,from:f,to:g}=r[m],x=t.lanes[m],b=t.moved[x.rank]??0;this.first.push(s.n);let w=null;for(let k=f;k<=g&&u.length<zr;k++){let E=(k*h+b-t.view.t0)*l,S=h*l,$=x.
+y-t.top,O=x.height,q=p(c,k),B=0,j=512;if(q===void 0){n.missing++;for(let F of d){let rt=2**(F.level-i),yt=Math.floor(k/rt);if(q=F.get(c,yt),q!==void 0){j=512/rt,
 B=(k-yt*rt)*j,q!==w&&this.gather(q,m,(yt*h*rt+b-t.view.t0)*l,l*ut(F.level),l*2**F.level,F.level,t),w=q;break}}}else n.tiles++,n.viewBytes+=q.bytes,this.gather(q,
-m,L,l*ut(i),l*2**i,i,t);q!==void 0&&q.strip!==null&&!(q===w&&q.whole)&&u.push({row:this.atlas.row(q,t.palette,this.frame),from:B,columns:j,x:L,w:S,y:$,h:H})}}this.
+m,E,l*ut(i),l*2**i,i,t);q!==void 0&&q.strip!==null&&!(q===w&&q.whole)&&u.push({row:this.atlas.row(q,t.palette,this.frame),from:B,columns:j,x:E,w:S,y:$,h:O})}}this.
 first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m of u)e.drawImage(this.atlas.canvas,m.from,m.row,m.columns,1,m.x,m.y,m.w,m.h);n.drawImage=
 u.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=ut(r)/2**r;for(let d=0;d<t.pieces&&h.n<Xe.most;d++){let u=n+t.start[d]*s,m=u+t.width[d]*s,c=u;
 if((t.flags[d]&8)!==0&&t.strip!==null){let b=Math.floor(t.start[d]*p),w=Math.min(Math.ceil((t.start[d]+t.width[d])*p),512),k=b+ +(b<w&&t.strip.waited[b]>0);for(;k>
@@ -632,7 +632,7 @@ steps(h.step,h.step,"push",{step:h.step},h.lane.steps)});let r=l=>{let h=t.all.t
 look(_e({t0:h-p,t1:h+p},0,t.all))};es(i,r,(l,h)=>h||r(l)),n.addEventListener("pointermove",l=>l.buttons===0&&this.hover(l.offsetX,l.offsetY)),n.addEventListener(
 "pointerleave",()=>this.hover(-1,-1)),s.addEventListener("pointermove",l=>l.buttons===0&&this.hoverRuler(l.offsetX,l.offsetY)),s.addEventListener("pointerleave",
 ()=>this.hoverRuler(-1,-1))}measure(t,e,n){let{at:s}=this,i=t.ctrlKey||t.metaKey,r=s.body.scrollTop,l=t.offsetX,h=t.offsetY,p=i?s.time(e):this.snapped(e,n),d=i?
-s.time(l):this.snapped(l,h),u={t0:Math.round(Math.min(p,d)),t1:Math.round(Math.max(p,d))};s.state.range=u,s.state.rows=Is(s.plan,n+r,h+r,t.altKey),O(s.overlay.canvas,
+s.time(l):this.snapped(l,h),u={t0:Math.round(Math.min(p,d)),t1:Math.round(Math.max(p,d))};s.state.range=u,s.state.rows=Is(s.plan,n+r,h+r,t.altKey),H(s.overlay.canvas,
 l,h,{title:v(u.t1-u.t0),rows:[["from",ne(u.t0)],["to",ne(u.t1)],["rows",s.state.rows.length===0?"all that are visible":String(s.state.rows.length)]]}),s.draw("o\
 verlay")}snapped(t,e){let{at:n}=this,s=n.time(t),{view:i,by:r}=n.state,l=gi*(i.t1-i.t0)/n.width,h=n.body.scrollTop,p=$t(n.plan.lanes,e+h,e+h+1)[0],d=r==="stretc\
 hed",u=null;if(p!==void 0){let m=d?0:n.alignment?.moved_ns[p.rank]??0,c=vt(i,n.width);u=bi(n.source.tiles.of(c,d),p.lane,c,s-m,l),u!==null&&(u+=m)}if(r==="wall")
@@ -643,20 +643,20 @@ let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();if(!("span"in s
 this.moves.turn("g"+l.group))}let i=(l,h)=>n.store.set({rank:l,sel:h,r0:null,r1:null,area:null},"push");if("span"in s)return i(s.lane.rank,s.span);let r=await this.
 moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),i=W.stepAt(s,t,e),r=W.ribbonAt(s,t,e);if(i!==
 null){let l=i.lane.steps[i.step];n.store.set({step:i.step,r0:l.start_ns,r1:l.end_ns,area:null,sel:null},"push")}else if(r!==null){let l=Math.max(r.last_ns-r.first_ns,
-r.end_ns-r.last_ns,1e3);n.state.view=Et({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:
+r.end_ns-r.last_ns,1e3);n.state.view=Rt({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:
 n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),s===null)return P();if("\
-span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?P():s.rank<0?O(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy h\
-ere, mean of the ranks",_(Math.round(r*100)/100)],["","a click opens or folds the group"]]}):O(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",
+span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?P():s.rank<0?H(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy h\
+ere, mean of the ranks",_(Math.round(r*100)/100)],["","a click opens or folds the group"]]}):H(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",
 _(Math.round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){let{head:s,state:i,source:r,width:l,overlay:h}=this.at,p=s.rows[t.lane.row],d=(t.
-x1-t.x0)/l*(i.view.t1-i.view.t0),u=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stretched"&&u.push(["duration",v(Math.round(d))]),O(h.canvas,
+x1-t.x0)/l*(i.view.t1-i.view.t0),u=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stretched"&&u.push(["duration",v(Math.round(d))]),H(h.canvas,
 e,n,{title:r.names.get(t.name),rows:u})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,l=n.above(),h=t<0?null:W.ribbonAt(l,t,e),p=t<0?null:
-W.stepAt(l,t,e),d=t<0?null:W.ghostAt(l,t,e);if(h!==null)O(r,t,e,pi(h,s.ranks[h.late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},i.parts(h).then(u=>{
-n.crossing?.of===h&&(n.crossing.links=u),n.draw("overlay")}));else if(n.crossing=null,d!==null)O(r,t,e,Ys(d));else if(p===null)P();else{let u=p.lane.steps[p.step];
-O(r,t,e,{title:`step ${p.step}, ${u.kind}`,rows:[["name",u.name],[p.lane.name||"all ranks",v(u.end_ns-u.start_ns)]]})}n.draw("overlay")}};function es(a,t,e,n=()=>{}){
+W.stepAt(l,t,e),d=t<0?null:W.ghostAt(l,t,e);if(h!==null)H(r,t,e,pi(h,s.ranks[h.late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},i.parts(h).then(u=>{
+n.crossing?.of===h&&(n.crossing.links=u),n.draw("overlay")}));else if(n.crossing=null,d!==null)H(r,t,e,Ys(d));else if(p===null)P();else{let u=p.lane.steps[p.step];
+H(r,t,e,{title:`step ${p.step}, ${u.kind}`,rows:[["name",u.name],[p.lane.name||"all ranks",v(u.end_ns-u.start_ns)]]})}n.draw("overlay")}};function es(a,t,e,n=()=>{}){
 let s=NaN,i=NaN,r=!1;a.addEventListener("pointerdown",l=>{if(!(l.button>1)){if(!l.isPrimary){r=!0;return}s=l.offsetX,i=l.offsetY,r=!1,a.setPointerCapture(l.pointerId)}}),
 a.addEventListener("pointermove",l=>{Number.isNaN(s)||!l.isPrimary||(r||=Math.abs(l.offsetX-s)>4,r&&t(l,s,i))}),a.addEventListener("pointerup",l=>{l.isPrimary&&
 (Number.isNaN(s)||e(l,r),s=NaN)}),a.addEventListener("pointercancel",()=>{r&&!Number.isNaN(s)&&n(),s=NaN})}var Ur={node:"node",replica:"replica (DP)",stage:"stage (PP)",block:"block"},nn=class{constructor(t){this.at=t}at;set(t){this.at.body.scrollTop=0,this.at.store.
-set({y:null,...t},"push")}items(){let{head:t,state:e}=this.at;return Lt(t,e.open,e.only,e.how)}pin(t){let{pins:e}=this.at.state.how;this.set({pin:G(e.includes(t)?
+set({y:null,...t},"push")}items(){let{head:t,state:e}=this.at;return Et(t,e.open,e.only,e.how)}pin(t){let{pins:e}=this.at.state.how;this.set({pin:G(e.includes(t)?
 e.filter(n=>n!==t):[...e,t])})}compare(){let{state:t,moves:e,body:n}=this.at,{pins:s}=t.how;if(s.length<2)return;let i={only:G(s),pin:G(s),sel:null,y:null};n.scrollTop=
 0,t.step<0?this.at.store.set(i,"push"):e.steps(t.step,t.step,"push",{...i,align:"step",step:t.step,r0:null,r1:null,at:null})}compact(){this.set({rows:this.at.state.
 how.compact?"full":"compact"})}latest(){this.set({order:this.at.state.how.late?null:"late"})}group(t){let{open:e}=this.at.state;this.set({group:t===""?"none":t,
@@ -686,9 +686,9 @@ i();let f=t.slice(s,s+h),g=t.slice(s+h,s+2*h);s+=2*h;let x=null;if(p){x=new Floa
 flags:g,wait:x})}return n}function xi({start:a},t){let e=0,n=a.length;for(;e<n;){let s=e+n>>1;a[s]<t?e=s+1:n=s}return e}function yi(a,t,e){let n=xi(a,t),s=-1;for(n>
 0&&a.end[n-1]>t&&n--;n<a.start.length&&a.start[n]<e;n++)(s<0||a.end[n]-a.start[n]>a.end[s]-a.start[s])&&(s=n);return s}function ki(a,t,e,n){let s=2**n,i=e*512*s,
 r=i+512*s,l=ut(n),h={class:new Uint8Array(512),covered:new Uint8Array(512),waited:new Uint8Array(512)},p=new Float64Array(512),d=new Float64Array(512),u=new Float64Array(
-512).fill(-1),m=[],c=(w,k,L)=>{for(let S=Math.max(Math.floor((k-i)/s),0),$=i+S*s;S<512&&$<L;S++,$+=s)w[S]+=Math.min(L,$+s)-Math.max(k,$)},f=xi(a,i),g=0;for(f>0&&
-a.end[f-1]>i&&f--;f<a.start.length&&a.start[f]<r;f++,g++){let w=a.start[f],k=a.end[f],L=k-w,S=Math.max(Math.floor((w-i)/s),0),$=Math.min(Math.max(Math.ceil((k-i)/
-s)-1,S),511);for(let H=S;H<=$;H++)L<=u[H]||(u[H]=L,h.class[H]=a.class[f]);c(p,w,k),a.wait!==null&&a.wait[f]>0&&c(d,w,w+a.wait[f]),L>=jr*s&&m.push(f)}for(let w=0;w<
+512).fill(-1),m=[],c=(w,k,E)=>{for(let S=Math.max(Math.floor((k-i)/s),0),$=i+S*s;S<512&&$<E;S++,$+=s)w[S]+=Math.min(E,$+s)-Math.max(k,$)},f=xi(a,i),g=0;for(f>0&&
+a.end[f-1]>i&&f--;f<a.start.length&&a.start[f]<r;f++,g++){let w=a.start[f],k=a.end[f],E=k-w,S=Math.max(Math.floor((w-i)/s),0),$=Math.min(Math.max(Math.ceil((k-i)/
+s)-1,S),511);for(let O=S;O<=$;O++)E<=u[O]||(u[O]=E,h.class[O]=a.class[f]);c(p,w,k),a.wait!==null&&a.wait[f]>0&&c(d,w,w+a.wait[f]),E>=jr*s&&m.push(f)}for(let w=0;w<
 512;w++)h.covered[w]=Math.ceil(Math.min(p[w],s)*255/s),h.waited[w]=Math.ceil(Math.min(d[w],s)*255/s);let x=w=>Uint32Array.from(m,w),b=w=>Math.max(a.start[w],i);
 return{lane:t,index:e,bytes:0,whole:g===m.length,strip:g===0?null:h,pieces:m.length,start:x(w=>Math.floor((b(w)-i)/l)),width:x(w=>Math.floor((Math.min(a.end[w],
 r)-b(w))/l)),span:x(w=>a.span[w]),name:x(w=>a.name[w]),class:Uint8Array.from(m,w=>a.class[w]),flags:Uint8Array.from(m,w=>a.flags[w]|(a.start[w]<i?1:0)|(a.end[w]>
@@ -736,7 +736,7 @@ told===null?M("timeline/span",{c:this.c,rank:t,span:e}):(await this.told).span(t
 M("timeline/args",{c:this.c,rank:t.rank,span:t.span},e)}range(t,e){if(this.exported){let n=this.head.steps.findIndex(s=>s.start_ns===t.range?.t0&&s.end_ns===t.range.
 t1);return n<0||n>=this.head.summed||t.by!=="wall"||e!==this.pinned()?Promise.reject(new N(this.sums(),404)):M("timeline/range",{c:this.c,from:this.head.steps[n].
 start_ns,to:this.head.steps[n].end_ns})}return t.range===null?Promise.reject(ns()):M("timeline/range",{c:this.c,from:t.range.t0,to:t.range.t1,rows:e,...a.alignment(
-t)})}pinned(){return Oe(this.head,He(this.head,new Set,[]))}sums(){return`An exported page sums up steps${this.head.summed<this.head.steps.length?`, up to step ${this.
+t)})}pinned(){return He(this.head,Oe(this.head,new Set,[]))}sums(){return`An exported page sums up steps${this.head.summed<this.head.steps.length?`, up to step ${this.
 head.summed-1},`:""} by the wall clock, over its initial rows: click on one above the rows.`}async search(t,e,n,s){if(!this.exported)return M("timeline/search",
 {c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});let i=[],r=t.toLowerCase();for(let h=0;h*this.head.block<this.head.names;h++)(await M("timeline/names",
 {c:this.c,block:h})).forEach((p,d)=>p.toLowerCase().includes(r)&&i.push(h*this.head.block+d));let l=await(await this.told).next(new Set(i),this.head.columns?e.split(
@@ -784,13 +784,13 @@ t.lane);this.high=e.clientHeight,t!==null&&s!==void 0&&s.y+s.height>e.scrollTop&
 state,n=e.t1-e.t0;if(t===null)return null;let{start:s,end:i}=this.shown(t),r=this.plan.lanes.find(h=>h.lane===t.lane),l=this.body.scrollTop;return{left:(s-e.t0)/
 n,width:(i-s)/n,seen:r!==void 0&&r.y>=l&&r.y+r.height<=l+this.body.clientHeight}}wait(t){this.done(t),Z(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.
 get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=(...l)=>e===null||l.some(h=>t[h]!==e[h]),s=At(t,this.head);this.moves.pending&&!n("\
-t0","t1")&&(s.view=this.state.view),this.state=s,n("only","open","pin","rows","group","order")&&(this.plan=this.lay(s.open,s.only),this.heat.list(Lt(this.head,s.
+t0","t1")&&(s.view=this.state.view),this.state=s,n("only","open","pin","rows","group","order")&&(this.plan=this.lay(s.open,s.only),this.heat.list(Et(this.head,s.
 open,[],{...s.how,pins:[]})),this.stretchTo(this.plan.height),this.colours());let i=n("panel")&&this.panel.dock.show(t.panel)&&e!==null;i&&s.range===null&&this.
 select(),n("y","only","open","pin","rows","group","order")&&Math.abs(this.body.scrollTop-s.y)>1&&(this.body.scrollTop=s.y),n("align","step","at")&&(e===null||s.
 by!==this.alignment?.by||s.by!=="wall")&&this.align(),this.heat.marked=s.found,n("heat")&&this.heat.show(s.heat).then(()=>this.draw("heat")),n("set")&&this.ghosts.
 show(t.set),n("q")&&this.seek(),n("rank","sel")&&(e===null||this.selected?.rank!==s.rank||this.selected?.span!==s.sel)&&this.select(),(i||n("r0","r1","rows","ar\
 ea","group","only","open","align","step","at","sort"))&&s.sel<0&&this.sum(),this.draw("lanes","overlay","heat"),(e===null||Object.keys({...t,...e}).some(l=>!["t\
-0","t1","y"].includes(l)&&n(l)))&&(this.draw("gutter"),ss(this.tools,this,this.length))}lay(t,e){return He(this.head,t,e,this.state.how)}stretchTo(t){this.spacer.
+0","t1","y"].includes(l)&&n(l)))&&(this.draw("gutter"),ss(this.tools,this,this.length))}lay(t,e){return Oe(this.head,t,e,this.state.how)}stretchTo(t){this.spacer.
 style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){
 let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.
 range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.
@@ -803,7 +803,7 @@ t.t0||this.state.range.t1!==t.t1||this.state.rows.join()!==n.join()||this.state.
 t)),this.draw("overlay","lanes"))}).catch(s=>this.lacking(s))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return o(
 "p",{class:"tl-requests"},`Requests in progress: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(i=>o("a",{class:"chip",href:e.link(this.store.params,t,i)},
 String(i))),n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof N)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw(
-"overlay","lanes")}rows(){return Oe(this.head,this.plan)}rowsOf(t){return this.plan.groups.filter(n=>t.includes(n.rank)).map(n=>({rank:n.rank,rows:n.rows.map(s=>s.
+"overlay","lanes")}rows(){return He(this.head,this.plan)}rowsOf(t){return this.plan.groups.filter(n=>t.includes(n.rank)).map(n=>({rank:n.rank,rows:n.rows.map(s=>s.
 row)})).flatMap(n=>{let s=n.rows.filter(i=>this.state.rows.includes(i));return s.length>0?s:n.rows})}forget(){let{range:t,rows:e}=At(this.store.params,this.head);
 Object.assign(this.state,{range:t,rows:e}),this.draw("overlay")}unpoint(){this.pointer.box=null,this.crossing=null,P()}clear(){this.store.set({sel:null,r0:null,
 r1:null,rows:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretc\
@@ -814,7 +814,7 @@ String(Math.min(720/this.el.clientWidth,1)):"",t&&(cancelAnimationFrame(this.fra
 head.rows[e].classes));y(this.classes,...[...t].sort((e,n)=>e-n).map(e=>o("span",{class:"key"},Ze(e),this.head.classes[e])),this.head.stretch&&o("span",{class:"\
 key"},o("i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=Ue(
 this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[d,u]=je(p,n);if((u-d)*40<this.width)for(let m=d;m<u;m++)p[m].end_ns!==0&&
-s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=Jr*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?Xs(Le(this.ghosts.all,n),r,
+s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=Jr*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?Xs(Ee(this.ghosts.all,n),r,
 l,Yr):[];return{view:n,width:this.width,height:e,top:t,lanes:$t(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.state.by===
 "stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){let{lanes:t}=Ue(
 this.head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,picked:this.
@@ -828,7 +828,7 @@ ched"?"stretched time":"time",t&&n>0&&`; steps of ${n} more replicas not shown`)
  of "+r.name);return l.style.height=s+"px",l}):[],t&&i!==""&&o("div",{title:"if "+i},"if "+i),t&&this.head.stretch&&o("div",null,"waits in collectives"))}lanes(){
 let t=this.scene(),{level:e,needs:n}=Zt.needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.
 style.height=t.height+"px";for(let p of[this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.
-minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=Ht+"px",this.minimap.paint(this.all,t.view,
+minimap.needs(this.all,this.width);s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=Ot+"px",this.minimap.paint(this.all,t.view,
 this.width,this.palette);let r=this.above(),l=W.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=ui(t.view);this.length.
 textContent!==h&&(this.length.textContent=h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.counters.paint(this.
 state.counters&&this.state.by==="wall"?t.view:null,t.width,this.palette,this.state.rank),this.offsets(t),this.rest(t),this.heat.view(...r.wall&&r.lanes.length>0?
@@ -861,22 +861,22 @@ u})}},h.title,p&&o("span",{"aria-hidden":"true"},d?" ▾":" ▴")))})),l=i.map(h
 map(d=>o("td",{class:(d.num?"r ":"")+(d.class??"")},d.cell?d.cell(h):d.text(h))));return this.onpick&&p.addEventListener("click",d=>d.target.closest("a, button")===
 null&&this.onpick(h)),p});y(this.el,o("table",null,o("thead",null,r),o("tbody",null,...l))),s.length===0&&this.el.append(o("p",{class:"none"},this.rows.length===
 0?"There are no rows.":"No row matches.")),s.length>i.length&&this.el.append(o("button",{class:"more button",on:{click:()=>this.store.set({all:"1"})}},`Show all\
- ${s.length}`))}};function nt(a,t){return a.total[t]/Math.max(a.steps,1)}function ln(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Li(a){let t=a.parent.length,e=a.other.
+ ${s.length}`))}};function nt(a,t){return a.total[t]/Math.max(a.steps,1)}function ln(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Ei(a){let t=a.parent.length,e=a.other.
 length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=a.parent[i];n.last[r]===
 0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(nt(a,i),e?ln(a,i):0,s[i]),i>0&&(s[a.
-parent[i]]+=n.weight[i]);return n}function Ri(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
+parent[i]]+=n.weight[i]);return n}function Li(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
 s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let d=t.weight[p]/i;d>=n&&r.push({node:p,depth:l.depth+1,x:h,
-w:d}),h+=d}}return s}function Ei(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
+w:d}),h+=d}}return s}function Ri(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
 function hn(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Ai(a,t){let e=nt(a,t),n=ln(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var st=19,na=60;function sa([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"\
 #000000":"#ffffff"}var pn=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
 (e.preventDefault(),e.stopPropagation()))}onpick;el=o("div",{class:"flame"});ground=this.el.appendChild(o("canvas",{tabindex:"0",role:"img"}));over=this.el.appendChild(
 o("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];focus=0;at=-1;lit=()=>!1;sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.
-draw()));set(t,e){this.flame=t,this.tree=Li(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
+draw()));set(t,e){this.flame=t,this.tree=Ei(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
 this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/st);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-Ri(t,e,this.focus,.7/n).filter(p=>p.depth<na);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*st;for(let p of[this.ground,this.over])p.style.height=i+
+Li(t,e,this.focus,.7/n).filter(p=>p.depth<na);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*st;for(let p of[this.ground,this.over])p.style.height=i+
 "px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
 serif",r.textBaseline="middle";let l=at(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),u=h.get(d);if(!u){let x=d.startsWith("=")?this.difference(
@@ -884,7 +884,7 @@ l,Number(d.slice(1))):I(l(d));h.set(d,u=[`rgb(${x.join()})`,sa(x)])}let m=p.x*n,
 1);let g=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||g)&&(r.fillStyle=l("mark"),r.fillRect(m,f+st-4,Math.max(c-1,1),3)),!(c<40)&&(r.fillStyle=
 u[1],r.fillText(ra(r,g,c-8),m+4,f+st/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(Ai(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.
 class[t.name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():ia(t,e)%2?"between":"idle"}difference(t,e){return e>=0?U([I(t("cold")),I(t("warm")),I(t(
-"high"))],e):U([I(t("cold")),I(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();O(this.ground,e??s.x*this.
+"high"))],e):U([I(t("cold")),I(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();H(this.ground,e??s.x*this.
 ground.clientWidth+10,n??(s.depth+.5)*st,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU \
 time per step",v(nt(t,e))],["of all",_(nt(t,e)/Math.max(nt(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.
 other.length>0){let s=ln(t,e);n.push(["in the other capture",v(s)],["difference",z(nt(t,e)-s)+(s>0?`, ${nt(t,e)>=s?"+":""}${_(nt(t,e)/s-1)}`:"")])}return n}mark(){
@@ -919,7 +919,7 @@ kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"
 if(!t.aborted)throw i})}columns(t){let e=c=>c/Math.max(t.steps,1),n=c=>c/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.other_steps>
 0,h=this.context.store,p=t.rows.reduce((c,f)=>Math.max(c,e(f.total_ns),n(f.other_total_ns)),1e-9),d=c=>c>0&&c<.01?"< 0.01":Number.isInteger(c)?T(String(c)):X(c),
 u={id:"name",title:un[s].title,class:"name",text:c=>c.full||c.name,cell:c=>o("span",{class:"named"},c.class!==""&&oa(c.class),o("code",{title:c.full||c.name},c.
-name),i&&o("a",{class:"find",href:E(A(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){let c=f=>f.
+name),i&&o("a",{class:"find",href:R(A(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){let c=f=>f.
 other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[u,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:f=>e(f.total_ns),text:f=>m(
 f.total_ns,v(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,v(n(f.other_total_ns)))},
 {id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>z(e(f.total_ns)-n(f.other_total_ns)),cell:f=>ha(e(f.total_ns)-
@@ -937,12 +937,12 @@ the modules of the model whose main kernel this is",text:c=>c.role,cell:c=>$i(c.
 modules at the peaks of the device",num:c=>c.floor_ns,text:c=>m(c.floor_ns,v(e(c.floor_ns)))}]:[],...i?[{id:"median",title:"median",num:c=>c.median_ns,text:c=>v(
 c.median_ns)},{id:"p99",title:"p99",num:c=>c.p99_ns,text:c=>v(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>v(c.max_ns)},{id:"spread",title:"over\
  ranks",help:"the rank with the longest median, beside the one with the shortest; or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:Ci,cell:c=>o(
-"span",{title:c.only_rank||c.rank_spread<Hi?"":`the median on ${c.slowest_rank}, beside ${c.fastest_rank}, which has the shortest`},Ci(c))},...t.rows.some(c=>c.
+"span",{title:c.only_rank||c.rank_spread<Oi?"":`the median on ${c.slowest_rank}, beside ${c.fastest_rank}, which has the shortest`},Ci(c))},...t.rows.some(c=>c.
 tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.tflop_s,text:c=>m(c.tflop_s,d(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.gb_s,
 text:c=>m(c.gb_s,d(c.gb_s))}]:[]]:[],...t.rows.some(c=>c.source!=="")?[{id:"source",title:"source",help:"the place in the program that launches it",text:c=>c.source,
 cell:c=>$i(c.source,c.sources||c.source)}]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,
 0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=C(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.
-length?n:Ei(t,e);this.graph.zoom(s);let{store:i}=this.context,r=hn(t,s),l=(m,c)=>o("a",{href:E({...i.params,node:String(m)})},c),h=m=>t.names[t.name[m]],p=this.
+length?n:Ri(t,e);this.graph.zoom(s);let{store:i}=this.context,r=hn(t,s),l=(m,c)=>o("a",{href:R({...i.params,node:String(m)})},c),h=m=>t.names[t.name[m]],p=this.
 rows,d=m=>v(m/Math.max(p.steps,1)),u=p.rows.find(m=>m.class==="wait")?.total_ns??p.wait_ns;if(r.length===0)return y(this.crumbs,`${d(t.total[0])} of GPU time pe\
 r step and rank, ${u>0?d(u)+" of it waiting for other ranks, ":""}over ${T(String(this.rows.steps))} steps of all ranks together`);y(this.crumbs,l(0,"all"),...r.
 flatMap((m,c)=>r.length>6&&c>=2&&c<r.length-3?c===2?[" › ",o("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",m===s?o("b",null,h(m)):l(m,
@@ -957,12 +957,12 @@ replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,"text/csv",s.join(""))}value(t,e){if
 rows.steps,1);return Number.isFinite(n)?t.id==="share"?n/Math.max(this.rows.total_ns,1):["total","self","wait","floor","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){
 let n=s=>s.some(i=>t[i]!==e[i]);if(n(aa))return this.head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),
 n(["sel","q"])&&this.light(),n(["sel","q","sort","all"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function oa(a){
-return o("i",{class:"swatch s-"+a.toLowerCase().replace(/[^a-z]/g,"-"),title:a})}var Hi=.005,Pi="per step: the time in collectives until the last rank arrives, \
-or while another rank was not recorded";function Ci(a){return a.only_rank?"only "+a.only_rank:a.rank_spread<Hi?"":a.slowest_rank+(a.rank_spread<1?` ${_(a.rank_spread)}\
+return o("i",{class:"swatch s-"+a.toLowerCase().replace(/[^a-z]/g,"-"),title:a})}var Oi=.005,Pi="per step: the time in collectives until the last rank arrives, \
+or while another rank was not recorded";function Ci(a){return a.only_rank?"only "+a.only_rank:a.rank_spread<Oi?"":a.slowest_rank+(a.rank_spread<1?` ${_(a.rank_spread)}\
  longer`:` ${X(1+a.rank_spread)} times as long`)}function $i(a,t){return o("span",{class:"cut",title:t},a)}function la(a,t,e){let n=o("i",{class:"s-"+(a.class||
 "share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",o("span",{class:"part"},o("span",{class:"bar","aria-hidden":"true"},
 n),o("span",null,_(e)))}function ha(a,t){let e=o("i",{class:a>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(a)/t,1)*50+"%",o("span",{class:"\
-part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,z(a)))}var Oi={id:"kernels",title:"Kernels",needs:"capture",open:a=>new os(a)};var pa={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function se(a,t,e){return a.map((n,s)=>({name:n,label:pa[n]??Tt(n),ns:t[s]/Math.
+part"},o("span",{class:"bar two","aria-hidden":"true"},e),o("span",null,z(a)))}var Hi={id:"kernels",title:"Kernels",needs:"capture",open:a=>new os(a)};var pa={floor:"floor",start:"start",slow:"slow",other:"other kernels",idle:"idle"};function se(a,t,e){return a.map((n,s)=>({name:n,label:pa[n]??Tt(n),ns:t[s]/Math.
 max(e,1)}))}function ls(a){return a.reduce((t,e)=>t+e.ns,0)}function hs(a,t){return`${a.label} ${v(a.ns)} (${_(a.ns/(t||1))})`}function it(a,t,...e){let n=document.
 createElement(a);return n.append(t),n.classList.add(...e),n}function Ni(a,t,e){let n=document.createElement("table"),s=n.createTHead().insertRow(),i=n.createTBody();
 n.className="shares",n.createCaption().textContent=a,t.forEach((r,l)=>{let h=it("th",r,...l>1?["r"]:[]);h.setAttribute("scope","col"),s.append(h)});for(let[r,l,
@@ -988,7 +988,7 @@ ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===i[0].kind?null:p
 d.value=l===""?"":s.rank,y(this.el,o("p",{class:"lead"},n.says),o("div",{class:"tools"},i.length>1&&p,e.ranks.length>1&&d),o("figure",null,o("figcaption",null,`\
 Device time of a mean ${r.kind} step, from the floor to the whole`),...zi(n,r,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...Ii(
 r.kind,h,u=>this.name(h,u))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
- take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>E(A(this.context.store.params,{tab:"timeline",...r})),s=(e.
+ take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>R(A(this.context.store.params,{tab:"timeline",...r})),s=(e.
 end_ns-e.start_ns)*da,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
 0?i:{...i,sel:String(e.span)}),title:e.full},e.module):o("span",{title:e.full},e.module),o("a",{class:"find",href:n({q:e.full}),title:"Find its kernel in the ti\
 meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},dn={id:"light",title:"Speed of light",needs:"light",open:a=>new ps(a)};var ca={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],work:["Work","kerne\
@@ -1021,7 +1021,7 @@ context;for(let h of this.plots.splice(0))h.drop();let s=[...this.settings()],i=
 Vt(this.settings(),h,"1"))})}},h," ",o("b",null,ht(p))," ×"));if(!t.known){y(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",
 null,"Unknown: "),t.why+"."),o("p",{class:"note"},"There is no prediction if the recorded steps cannot be replayed."));return}let r=t.lengths.length>1,l=h=>r?",\
  "+h.map(p=>n?.ranks[p]??"#"+p).join(" "):"";y(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...i),s.length>
-0&&o("p",null,o("a",{href:E(A(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.
+0&&o("p",null,o("a",{href:R(A(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.
 map(h=>ga(h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Length of each step"+l(h.ranks))),o(
 "canvas",{tabindex:"0",role:"img","aria-label":"Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},D("--idle","as recorded"),D("--share","as\
  predicted")))]),o("p",{class:"note"},`The steps are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recordi\
@@ -1036,13 +1036,13 @@ kind} step${t}`),o("b",null,v(a.step_ns),!n&&" → ",!n&&v(a.without_ns)),o("spa
 lengths=n;let s=i=>{let r=this.area(),l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};e.addEventListener(
 "pointermove",s),e.addEventListener("pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key===
 "ArrowRight"?1:i.key==="ArrowLeft"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.
-at=e,this.again(),e<0)return P();let i=this.lengths,r=this.area(),l=i.would[e]/i.was[e]-1;O(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"step "+i.
+at=e,this.again(),e<0)return P();let i=this.lengths,r=this.area(),l=i.would[e]/i.was[e]-1;H(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"step "+i.
 steps[e],rows:[["was",v(i.was[e])],["would be",v(i.would[e])],["change",(l>0?"+":"")+_(l)]]})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.lengths,l=r.steps.length,
 h=1;for(let f=0;f<l;f++)h=Math.max(h,r.was[f],r.would[f]);h*=1.05,this.yAxis(e,h,v);let p=s.w/l,d=p>=5?1:0,u=(f,g,x)=>{n.fillStyle=i(x);for(let b=0;b<l;b++){let w=f[b]/
 h*s.h;n.fillRect(s.x+b*p+g,s.y+s.h-w,Math.max(p-d-2*g,.6),w)}};u(r.was,0,"idle"),u(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline=
 "top";let m=Q(l,Math.max(s.w/70,2)),c=Math.max(Math.round(m.length>1?m[1]:1),1);for(let f=0;f<l;f++)r.steps[f]%c===0&&n.fillText(String(r.steps[f]),s.x+(f+.5)*p,
 s.y+s.h+6)}mark({ctx:e,area:n,color:s}){if(this.at<0)return;let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*i+.5,n.y+.5,Math.
-max(i-1,1),n.h-1)}},Bi={id:"whatif",title:"What if",needs:"capture",open:a=>new us(a)};function Di(a){return E(Wt(a,{c:null,theme:null}))}function Ui(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return Wt(St(
+max(i-1,1),n.h-1)}},Bi={id:"whatif",title:"What if",needs:"capture",open:a=>new us(a)};function Di(a){return R(Wt(a,{c:null,theme:null}))}function Ui(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return Wt(St(
 a.address),{c:n,theme:t.theme??null})}var cs=class{constructor(t){this.key=t}key;read(){try{let t=JSON.parse(localStorage.getItem(this.key)??"[]");return Array.isArray(t)?t.filter(e=>typeof e.text==
 "string"&&String(e.address).startsWith("#")):[]}catch{return[]}}write(t){localStorage.setItem(this.key,JSON.stringify(t))}},cn=class{constructor(t,e,n){this.store=
 t;this.capture=e;this.exported=n;let s=o("form",{class:"notes-form",on:{submit:i=>(i.preventDefault(),void this.add())}},this.input,this.save);this.dialog.append(
@@ -1054,7 +1054,7 @@ capture();return new cs(`stepscope-notes ${t?.title} ${t?.span_ns} ${t?.ranks.le
 body.append(this.dialog),this.say(""),await this.answering(M("notes",{c:this.store.params.c})),this.dialog.open||this.dialog.showModal(),this.exported||this.input.
 focus())}async answering(t){try{this.answer=await t}catch(e){if(!(e instanceof N))throw e;return this.say(e.message),!1}return this.answer.run===""&&!this.exported&&
 (this.answer.notes=this.local.read()),this.show(this.answer),!0}show(t){this.save.disabled=this.input.disabled=t.why!=="",y(this.list,...t.notes.map(e=>{let n=St(
-e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:E(Ui(e,this.store.params)),on:{
+e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:R(Ui(e,this.store.params)),on:{
 click:()=>this.dialog.close()}},e.text),o("span",{class:"tl-soft"},` ${s}, ${new Date(e.made_ms).toISOString().slice(0,16).replace("T"," ")} UTC`),!this.exported&&
 t.why===""&&o("button",{class:"quiet",title:"Remove the note","aria-label":"Remove the note "+e.text,on:{click:()=>{this.remove(e)}}},"✕"))}),t.notes.length===
 0&&o("li",{class:"tl-soft"},"There are no notes.")),this.say(this.exported?"These are the notes of the run when the page was exported.":t.why!==""?t.why:t.run!==
@@ -1108,7 +1108,7 @@ point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>t
 addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
 point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
 return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return P();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",v(i.values[e])]];l&&h.push(["before",v(va(l,r))]),O(this.canvas,n??this.x(i.
+other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",v(i.values[e])]];l&&h.push(["before",v(va(l,r))]),H(this.canvas,n??this.x(i.
 shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=d=>s.y+s.h*(1-d/l);this.yAxis(e,l,v),n.textBaseline=
 "top";let p=-1/0;for(let[d,u]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
 break;let m=this.x(d,s),c=n.measureText(u).width,f=Math.min(m-c/2,s.x+s.w+8-c);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
@@ -1139,8 +1139,8 @@ s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,
 abs(r.row[u]-h)<Math.abs(r.row[d]-h))&&(d=u);return d}paint(e){let{ctx:n,area:s,color:i}=e,r=this.requests;this.shade(e),n.fillStyle=i("soft"),n.textAlign="righ\
 t",n.textBaseline="top",n.fillText(T(String(r.rows)),s.x-6,s.y),n.fillText("at once",s.x-6,s.y+13);let l={wait:i("k1"),decode:i("k0"),end:i("k4"),failed:i("high")};
 this.inside(e,()=>{for(let h=0;h<r.index.length;h++){let[p,d]=this.y(r.row[h],s),u=r.index[h]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||u||
-this.others.has(r.index[h])?r.touched[h]&&!u?.75:1:.18;let m=(g,x,b,w=1)=>{let k=Math.max(this.at(g,s),s.x-1),L=Math.min(this.at(x,s),s.x+s.w+1);L<s.x||k>s.x+s.
-w||x<=g||(n.fillStyle=b,n.fillRect(k,p+d*(1-w)/2,Math.max(L-k,.5),d*w))};if(r.failed[h]){m(r.sent[h],r.done[h],l.failed);continue}let c=r.first[h]<0?r.done[h]:r.
+this.others.has(r.index[h])?r.touched[h]&&!u?.75:1:.18;let m=(g,x,b,w=1)=>{let k=Math.max(this.at(g,s),s.x-1),E=Math.min(this.at(x,s),s.x+s.w+1);E<s.x||k>s.x+s.
+w||x<=g||(n.fillStyle=b,n.fillRect(k,p+d*(1-w)/2,Math.max(E-k,.5),d*w))};if(r.failed[h]){m(r.sent[h],r.done[h],l.failed);continue}let c=r.first[h]<0?r.done[h]:r.
 first[h],f=Math.max(r.last[h],c);m(r.sent[h],c,l.wait,.55),m(c,f,l.decode),m(f,r.done[h],l.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
 area:s,color:i}=e,r=this.requests.index.indexOf(this.marked);if(r<0)return;let[l,h]=this.y(this.requests.row[r],s);this.inside(e,()=>{n.strokeStyle=i("mark"),n.
 lineWidth=1.5;let p=this.at(this.requests.sent[r],s),d=this.at(this.requests.done[r],s);n.strokeRect(p-1,l-1,Math.max(d-p+2,3),h+2)})}point(e,n,s,i){super.point(
@@ -1165,8 +1165,8 @@ name==="sent"?v(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+v(Math.ab
 n "+t.place)),yn(t.parts))}function Ma(a,t,e){if(!t||a.steps.length===0)return null;let n=[...new Set(a.steps.map(s=>s.lane))];return o("section",null,o("h3",null,
 "Steps"),...n.map(s=>{let i=a.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return o("p",null,`${It(r)}\
 : ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&o("a",{href:l},"show in the timeline"))}))}var Sa=2e5,_a=120,kn=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new kt(r.running.length,Sa/r.bin_ns);let l=b=>o(
-"canvas",{tabindex:"0",role:"img","aria-label":b}),h=(b,w,k,...L)=>o("figure",null,o("figcaption",null,typeof b=="string"?o("span",null,b):b,o("span",{class:"ke\
-ys"},...w.map(([S,$])=>Ji(S,$)),...L)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=o("input",{type:"ch\
+"canvas",{tabindex:"0",role:"img","aria-label":b}),h=(b,w,k,...E)=>o("figure",null,o("figcaption",null,typeof b=="string"?o("span",null,b):b,o("span",{class:"ke\
+ys"},...w.map(([S,$])=>Ji(S,$)),...E)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=o("input",{type:"ch\
 eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let u=l(`Latency of requests by ${r.at_once?"end":"send"}\
  time`);this.latency=new fn(u,220,r,this.view),this.latency.whenClicked((b,w)=>{let k=this.latency.near(b,w);this.choose(k<0?null:r.index[k])});let m=new bn(l("\
 Requests in progress over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let c=r.embedding?null:new gn(l("Outpu\
@@ -1213,7 +1213,7 @@ utton",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:()=>thi
 o("dl",null,o("dt",null,"where"),o("dd",null,It(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,v(n.from[t.
 step])),o("dt",null,"took"),o("dd",null,v(n.to[t.step]-n.from[t.step]))),i&&o("p",null,o("a",{href:i},"show in the timeline")),o("section",null,o("h3",null,s.with.
 length?"Requests in this step":"No request of this load was in this step"),o("p",{class:"chips"},...s.with.map(r=>o("button",{class:"chip",title:r.id,on:{click:()=>this.
-choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return E(A(this.store.params,
+choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return R(A(this.store.params,
 {tab:"timeline",c:s.capture,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=o("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
 me"});y(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>Ji(["k0","k1","k2",
 "k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),o("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoom to\
@@ -1239,23 +1239,23 @@ show(s,n.rep,n.vs)}async choose(){let{signal:t}=this.gone,e=await M("load/runs",
 runs"),o("div",{class:"scroll"},o("table",null,o("thead",null,o("tr",null,o("th",null,"run"),o("th",null,"model"),o("th",null,"tags"),...n.map(s=>o("th",{class:"\
 r"},s)),o("th",null,"steps"))),o("tbody",null,...e.map(s=>o("tr",null,o("td",null,o("a",{href:this.at({run:s.id})},s.id),s.status!=="complete"&&o("span",{class:"\
 soft"}," "+s.status)),o("td",null,s.model),o("td",null,s.tags.join(", ")),...n.map(i=>{let r=s.numbers.find(l=>l.name===i);return o("td",{class:"r"},r?`${r.value.
-toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return E(A(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
+toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return R(A(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
 let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,d,u,m]=await Promise.all([M("load",l,s),M("load/req\
 uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new kn(i,p,d,u,m);y(this.el,c.el),c.start();let f=c.against;
 if(!r.exported){let g=await M("load/runs",{},s);if(s.aborted)return;y(f,o("option",{value:""},"no other run"),...g.filter(x=>x.id!==t).map(x=>o("option",{value:x.
 id},[x.id,...x.tags].join(" ")))),f.value=n??"",f.addEventListener("change",()=>i.set({vs:f.value||null},"push")),f.disabled=f.options.length<2}if(p.recorded)try{
 let g=await M("load/steps",{run:t},s);!s.aborted&&g.rep===p.rep?c.join(g):s.aborted||c.unjoined(`steps were recorded in repetition ${g.rep+1} of this load`)}catch(g){
 if(s.aborted)return;c.unjoined(g instanceof Error?g.message:String(g))}}},Zi={id:"bench",title:"Benchmark",needs:"runs",open:a=>new gs(a)};function bs(a){return a.p99_to_ns===null?"over "+v(a.p99_from_ns):a.p99_from_ns>0?`${v(a.p99_from_ns)} to ${v(a.p99_to_ns)}`:"under "+v(a.p99_to_ns)}var Ft=["ru\
-nning","queued","tokens","usage"],La=6e4,tr=10*6e4,ie=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
+nning","queued","tokens","usage"],Ea=6e4,tr=10*6e4,ie=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];
 if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-tr);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}replies(t){return this.samples[t].slice(
 -60).flatMap(e=>e.reply_ns??[])}ranks(t){return[...new Set(this.samples[t].flatMap(e=>e.ranks.map(n=>n.dp)))].sort((e,n)=>e-n)}line(t,e,n){let s=this.samples[t];
 return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(
-Math.max(t-e,La),tr)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;
+Math.max(t-e,Ea),tr)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;
 e.set(s.server,s.error?null:mt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(i.includes(null)?null:mt(i))}return n}imbalance(t){
-let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>Ra(n.ranks.map(s=>mt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())
+let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>La(n.ranks.map(s=>mt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())
 for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function er(a){if(a.length<20)return"";let t=[...a].sort((r,l)=>r-l),e=r=>t[Math.floor(r*(t.length-1))],n=e(
 .2),s=t.filter(r=>r>Math.max(4*n,1e7)),i=e(.95);return s.length<t.length/5||i<2e7?"":`answers in stalls: ${s.length} of the last ${t.length} replies took up to ${v(
-i)}, the others about ${v(n)}. Its process is stopped at times, held by a CPU quota, or busy`}function Ra(a){let t=a.filter(n=>n!==null),e=mt(t);return t.length<
+i)}, the others about ${v(n)}. Its process is stopped at times, held by a CPU quota, or busy`}function La(a){let t=a.filter(n=>n!==null),e=mt(t);return t.length<
 2||!e?null:Math.max(...t)*t.length/e}function mt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function nr(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
 n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function sr(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
 n+l,s+h);r.length===1&&a.lineTo(n+r[0][0]+1,s+r[0][1]),a.stroke(),a.lineTo(n+r[r.length-1][0],i),a.lineTo(n+r[0][0],i),a.globalAlpha=.15,a.fill(),a.globalAlpha=
@@ -1309,7 +1309,7 @@ o("th",{scope:"col"},"rank"),...Ft.map(n=>o("th",{scope:"col"},ws[n]," ",this.sc
 draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){let t=this.
 servers.map((f,g)=>this.history.last(g)),e=Math.max(...t.map(f=>f?.at_ms??0)),n=Object.fromEntries(Ft.map(f=>[f,f==="usage"?1:this.history.top(f)])),s=[];this.servers.
 forEach((f,g)=>{for(let x of this.history.ranks(g)){let b=`${g} ${x}`,w=this.history.ranks(g).length>1,k=[this.servers.length>1?lr(f):"",w?"DP"+String(x).padStart(
-2,"0"):""].filter(S=>S!=="").join(" ")||f.name,L=this.rows.get(b);(!L||L.el.cells[0].textContent!==k)&&this.rows.set(b,L=new xs(g,x,k)),s.push(L)}}),(s.length!==
+2,"0"):""].filter(S=>S!=="").join(" ")||f.name,E=this.rows.get(b);(!E||E.el.cells[0].textContent!==k)&&this.rows.set(b,E=new xs(g,x,k)),s.push(E)}}),(s.length!==
 this.body.rows.length||s.some((f,g)=>this.body.rows[g]!==f.el))&&y(this.body,...s.map(f=>f.el));for(let f of Ft)this.scales[f].textContent=hr(f,n[f]);let i={now:e,
 span:this.history.span(e)};for(let f of s)f.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:re.running},{line:this.history.
 total("queued"),color:re.queued}],i),this.output.show([{line:this.history.total("tokens"),color:re.tokens}],i),this.watched&&(this.watched.show(this.servers.map(
@@ -1328,13 +1328,16 @@ y(this.told,e&&o("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||
 t.now.join(`
 `)),t.lines.length>0&&o("details",{open:t.state==="failed"},o("summary",null,"Messages"),o("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(A(e.params,{tab:"summary",c:t,run:null}))}};function Ea(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
+e.go(A(e.params,{tab:"summary",c:t,run:null}))}};function Ra(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var ks={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new ys(a):Ea()};function pr(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function ur(a){return a===null?"":typeof a==
+recorded."))}}var ks={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new ys(a):Ra()};function pr(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function ur(a){return a===null?"":typeof a==
 "number"&&!Number.isInteger(a)?String(Number(a.toPrecision(6))):String(a)}function dr(a,t){let e=n=>{let s=n===null?"":String(n);return/[",\r\n]/.test(s)?'"'+s.
 replaceAll('"','""')+'"':s};return[a,...t].map(n=>n.map(e).join(",")+`\r
 `).join("")}var Aa=[["longest kernels",`SELECT rank, step, name, start_ns, dur_ns FROM spans
-WHERE category = 'kernel' ORDER BY dur_ns DESC LIMIT 50`],["time by kernel class",`SELECT rank, class, count(*) AS kernels, sum(dur_ns) AS ns FROM spans
+WHERE category = 'kernel' ORDER BY dur_ns DESC LIMIT 50`],["longest gaps of each GPU",`SELECT rank, step, start_ns - max(end_ns) OVER (PARTITION BY rank ORDER B\
+Y start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns,
+  name AS 'after the gap', start_ns FROM spans WHERE category IN ('kernel', 'gpu_memcpy', 'gpu_memset') ORDER BY gap_ns DESC LIMIT 50`],["time by kernel class",
+`SELECT rank, class, count(*) AS kernels, sum(dur_ns) AS ns FROM spans
 WHERE class IS NOT NULL GROUP BY rank, class ORDER BY rank, ns DESC`],["one step on all ranks",`SELECT rank, step_kind, count(*) AS kernels, sum(dur_ns) AS busy\
 _ns, max(end_ns) - min(start_ns) AS length_ns
 FROM spans WHERE step = 1 AND category = 'kernel' GROUP BY rank`],["shapes of matrix products",`SELECT name, input_dims, count(*) AS calls, sum(dur_ns) AS ns FR\
@@ -1363,7 +1366,7 @@ o("td",null,o("button",{class:"tl-link","aria-label":"Show in the timeline",on:{
 r"?"r":null,title:typeof i=="string"?i:null},ur(i))))))))}async find(t,e){let n=this.ranks?.indexOf(String(t[e.rank]))??-1,{store:s}=this.context,i=n<0?null:await M(
 "timeline/locate",{c:s.params.c,rank:n,start:String(t[e.start]),dur:e.dur<0?null:String(t[e.dur])});if(i===null)return void(this.said.textContent="No span of th\
 is rank begins at that time.");let r=Math.max(i.dur_ns,500);s.go(A(s.params,{tab:"timeline",rank:i.rank,sel:i.span,t0:i.start_ns-r,t1:i.start_ns+i.dur_ns+r}))}end(t){
-this.worker?.terminate(),this.worker=null,this.running?.(),t!==""&&(this.said.textContent=t)}close(){this.end("")}},Ln={id:"query",title:"Query",needs:"tables",
+this.worker?.terminate(),this.worker=null,this.running?.(),t!==""&&(this.said.textContent=t)}close(){this.end("")}},En={id:"query",title:"Query",needs:"tables",
 open:a=>new Ms(a)};function Ca(a){let t=new Date(a),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
 function cr(a){let t=Math.abs(a.value)>=1e3?T(String(Math.round(a.value))):String(Number(a.value.toPrecision(3)));return`${a.name} ${t}${a.unit?" "+a.unit:""}`}
 var Ss=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new Nt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
@@ -1371,21 +1374,21 @@ var Ss=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new 
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return y(this.el,o("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 each keep one."));y(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${T(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
 this.table.set(s)})}context;el=o("div",{class:"runs"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
-session:e}=this.context,n=(r,l,h)=>o("a",{href:E(A(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
+session:e}=this.context,n=(r,l,h)=>o("a",{href:R(A(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 summary of the capture"),r.load&&n({tab:"bench",run:r.id},"load","latencies of the requests"),r.traces&&s!==void 0&&s.split(":")[0]!==r.id&&n({tab:"kernels",c:s,
 vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>Ca(r.created_ms),
 class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>o("span",{class:"status is-"+r.status.replace(/[^a-z]/g,
 ""),title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>o("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(
 l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(cr).join(", "),cell:r=>r.
 numbers.slice(0,3).map(cr).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>le(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
-{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Rn={id:"\
-runs",title:"Runs",needs:"runs",open:a=>new Ss(a)};var _s=[ke,_i,Oi,dn,Bi,Zi,ks,Rn,Ln],K=document.documentElement,mr=matchMedia("(prefers-color-scheme: dark)");function ae(a){if(a instanceof DOMException&&a.name===
+{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Ln={id:"\
+runs",title:"Runs",needs:"runs",open:a=>new Ss(a)};var _s=[ke,_i,Hi,dn,Bi,Zi,ks,Ln,En],K=document.documentElement,mr=matchMedia("(prefers-color-scheme: dark)");function ae(a){if(a instanceof DOMException&&a.name===
 "AbortError")return;let t=a instanceof Error?a.message:String(a);K.dataset.error??=t,oe.hidden=!1,y(oe,t)}addEventListener("error",a=>ae(a.error??a.message));addEventListener(
 "unhandledrejection",a=>ae(a.reason));var oe=o("p",{class:"trouble",role:"alert",hidden:!0}),J=o("main",{id:"main",tabindex:"-1"}),Ts=class{constructor(t){this.
 session=t;this.notes=new cn(this.store,()=>this.capture(),t.exported!==null),document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),
 J.focus())}},"Skip to the view"),o("header",{class:"top"},o("h1",null,"stepscope"),this.nav,o("span",{class:"space"}),$a(t),this.perfetto,this.notes.button,this.
 picker,o("button",{class:"quiet",title:"Light or dark (key: \\)","aria-label":"Light or dark",on:{click:()=>this.turn()}},"◐"),o("button",{class:"quiet",title:"\
-Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("keydown",{key:"?"}))}},"?")),oe,J),[..._s.filter(e=>e!==dn&&e!==Ln),dn,Ln].forEach(
+Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent("keydown",{key:"?"}))}},"?")),oe,J),[..._s.filter(e=>e!==dn&&e!==En),dn,En].forEach(
 (e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind("b","Everywhere","notes and saved places",()=>{
 this.notes.open()}),this.keys.bind("\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(A(this.store.params,
 {tab:this.tab().id,c:this.picker.value}))),this.store.follow((e,n)=>this.change(e,n)),mr.addEventListener("change",()=>this.paint()),$s(()=>this.ready()),addEventListener(
@@ -1395,21 +1398,21 @@ elevant rows pinned"},"Perfetto");notes;picker=o("select",{"aria-label":"Capture
 return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.needs){case"capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"tabl\
 es":return this.session.exported===null&&this.offers(ke);case"light":return this.capture()?.light??!1;case"server":return!this.session.exported;case"runs":return this.
 session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=_s.filter(s=>this.offers(s)),n=this.session.captures.length>0?ke:this.session.live?ks:
-Rn;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(A(this.store.params,{tab:t}))}turn(){this.store.set({theme:K.dataset.theme==="dark"?
+Ln;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(A(this.store.params,{tab:t}))}turn(){this.store.set({theme:K.dataset.theme==="dark"?
 "light":"dark"})}paint(){let{theme:t}=this.store.params,e=K.dataset.theme;K.dataset.theme=K.dataset.print?"light":t==="light"||t==="dark"?t:mr.matches?"dark":"l\
 ight",K.dataset.theme!==e&&this.view?.restyle?.()}paper(t){t?K.dataset.print="1":delete K.dataset.print,t&&J.querySelectorAll("details").forEach(e=>e.open=!0),this.
 paint(),this.view?.restyle?.()}change(t,e){delete K.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,i=this.capture();if(["capture","tables"].
 includes(n.needs)&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(
-t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),jt()&&this.ready()}reach(t){let e=E(this.store.params);if(this.
+t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),jt()&&this.ready()}reach(t){let e=R(this.store.params);if(this.
 reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",J.className="",y(J,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.
 tab(),this.store.params);let n=()=>this.reaching===e;M("session",{open:t}).then(s=>{n()&&(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.
 store.params,this.store.params))}).catch(s=>{n()&&(J.replaceChildren(),ae(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))
 n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),P(),
 this.shown=e,oe.hidden=!0,delete K.dataset.error;try{this.view=t.open(n),J.className="view-"+t.id,J.replaceChildren(this.view.el)}catch(s){this.view=null,J.replaceChildren(),
-ae(s)}}head(t,e){let n=_s.filter(h=>this.offers(h)).map(h=>({href:E(A(e,{tab:h.id})),title:h.title,here:h===t})),s=JSON.stringify(n);this.linked!==s&&y(this.nav,
+ae(s)}}head(t,e){let n=_s.filter(h=>this.offers(h)).map(h=>({href:R(A(e,{tab:h.id})),title:h.title,here:h===t})),s=JSON.stringify(n);this.linked!==s&&y(this.nav,
 ...n.map(h=>o("a",{href:h.href,"aria-current":h.here?"page":null},h.title))),this.linked=s;let i=this.session.captures,r=e.c??i[0]?.id;this.perfetto.hidden=!this.
 session.perfetto||r===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(r??"")}/`,this.notes.button.hidden=this.capture()===void 0||!["capture","light","\
-tables"].includes(t.needs);let l=pe(this.session);this.picker.hidden=l.length<2||!["capture","light","tables"].includes(t.needs)&&t!==Rn,this.picker.hidden||(y(
+tables"].includes(t.needs);let l=pe(this.session);this.picker.hidden=l.length<2||!["capture","light","tables"].includes(t.needs)&&t!==Ln,this.picker.hidden||(y(
 this.picker,...l.map(h=>o("option",{value:h.id},h.title))),this.picker.value=e.c??i[0].id),document.title=`${t.title} · ${i.find(h=>h.id===e.c)?.title??i[0]?.title??
 "runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{jt()&&(K.dataset.ready="1")}))}};function $a({exported:a,version:t}){return a!==
 null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,

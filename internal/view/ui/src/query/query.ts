@@ -18,6 +18,7 @@ export type Answer = { error: string } | { columns: string[]; rows: (string | nu
 
 const examples: readonly [title: string, sql: string][] = [
   ["longest kernels", "SELECT rank, step, name, start_ns, dur_ns FROM spans\nWHERE category = 'kernel' ORDER BY dur_ns DESC LIMIT 50"],
+  ["longest gaps of each GPU", "SELECT rank, step, start_ns - max(end_ns) OVER (PARTITION BY rank ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns,\n  name AS 'after the gap', start_ns FROM spans WHERE category IN ('kernel', 'gpu_memcpy', 'gpu_memset') ORDER BY gap_ns DESC LIMIT 50"],
   ["time by kernel class", "SELECT rank, class, count(*) AS kernels, sum(dur_ns) AS ns FROM spans\nWHERE class IS NOT NULL GROUP BY rank, class ORDER BY rank, ns DESC"],
   ["one step on all ranks", "SELECT rank, step_kind, count(*) AS kernels, sum(dur_ns) AS busy_ns, max(end_ns) - min(start_ns) AS length_ns\nFROM spans WHERE step = 1 AND category = 'kernel' GROUP BY rank"],
   ["shapes of matrix products", "SELECT name, input_dims, count(*) AS calls, sum(dur_ns) AS ns FROM spans\nWHERE input_dims IS NOT NULL GROUP BY name, input_dims ORDER BY calls DESC LIMIT 50"],
