@@ -70,8 +70,12 @@ func (s *shot) verdict() *Verdict {
 		v.Rank = s.of.rank(who)
 		v.Load = figures(s.past, who, v.Since, s.at)
 	}
-	if v.Stalls = s.stalls; v.Stalls != nil { // all its ranks are slow, so the evidence below would blame one of them
-		v.Kind, v.Rank = Stalled, s.servers[0].name
+	if v.Stalls = s.stalls; v.Stalls != nil {
+		if s.who() >= 0 && len(s.of.of) == 1 { // a stopped process makes no rank of its own stand out
+			v.Evidence = append(v.Evidence, s.servers[0].name+" "+v.Stalls.says())
+		} else { // all its ranks are slow, so the evidence below would blame one of them
+			v.Kind, v.Rank = Stalled, s.servers[0].name
+		}
 	}
 	answer := ""
 	for i, x := range s.windows {
