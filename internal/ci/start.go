@@ -27,13 +27,18 @@ type Build struct {
 // stopLimit is the time that a server may take to end before it is killed.
 const stopLimit = 60 * time.Second
 
-// Start runs the command. Nothing may answer at the URL before, because the load would measure that server. The context that it returns ends with the command's error as its cause if the command fails.
-// stop ends the server and waits for its end. The caller must call stop.
+// Start runs the command. Nothing may answer at the URL before, because the load would measure that server. The context
+// that it returns ends with the command's error as its cause if the command fails. stop ends the server and waits for its
+// end. The caller must call stop.
 func (b *Build) Start(ctx context.Context) (_ context.Context, stop func() error, err error) {
 	if at, err := url.Parse(b.URL); err == nil {
-		if c, err := net.DialTimeout("tcp", at.Host, time.Second); err == nil {
+		port := at.Port()
+		if port == "" {
+			port = at.Scheme // net knows http and https
+		}
+		if c, err := net.DialTimeout("tcp", net.JoinHostPort(at.Hostname(), port), time.Second); err == nil {
 			c.Close()
-			return nil, nil, fmt.Errorf("another server listens at %s already: end it, since the load would measure that one", b.URL)
+			return nil, nil, fmt.Errorf("another server listens at %s already: end it (--stop), since the load would measure that one", b.URL)
 		}
 	}
 	log, err := os.Create(b.Log)

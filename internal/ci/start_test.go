@@ -17,7 +17,7 @@ func TestStart(t *testing.T) {
 	if err := syscall.Mkfifo(ready, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := Build{Command: `sleep 1000 & echo "$! $STEPSCOPE_REF $STEPSCOPE_SIDE $STEPSCOPE_URL" >` + ready + `; wait`, Stop: "touch stopped", Ref: "abc", Side: "new", URL: "http://x", Log: filepath.Join(dir, "log")}
+	b := Build{Command: `sleep 1000 & echo "$! $STEPSCOPE_REF $STEPSCOPE_SIDE $STEPSCOPE_URL" >` + ready + `; wait`, Stop: "touch stopped", Ref: "abc", Side: "new", URL: "http://127.0.0.1:1", Log: filepath.Join(dir, "log")}
 	t.Chdir(dir)
 	_, stop, err := b.Start(t.Context())
 	if err != nil {
@@ -28,7 +28,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := strings.Fields(string(text))
-	if len(words) != 4 || strings.Join(words[1:], " ") != "abc new http://x" {
+	if len(words) != 4 || strings.Join(words[1:], " ") != "abc new http://127.0.0.1:1" {
 		t.Fatalf("%q", text)
 	}
 	if err := stop(); err != nil {

@@ -65,6 +65,9 @@ func (c *ciGateCmd) Run(ctx context.Context, e *env) error {
 	if err := os.MkdirAll(filepath.Join(c.Out, "runs"), 0o755); err != nil {
 		return err
 	}
+	if err := c.findBase(); err != nil {
+		return err
+	}
 	found := ci.Result{Format: 1, Base: []string{}, New: []string{}, Report: filepath.Join(c.Out, "report.md")}
 	var text bytes.Buffer
 	err = c.load(ctx, e, words, &found)
@@ -84,6 +87,7 @@ func (c *ciGateCmd) Run(ctx context.Context, e *env) error {
 		found.Verdict = "The gate failed: " + err.Error()
 		fmt.Fprintf(&text, "**The gate failed (status %d)**\n\n```\n%s\n```\n", found.Status, err)
 	}
+	found.Verdict = strings.Join(strings.Fields(found.Verdict), " ") // a second line could be a command of GitHub's runner
 	if ctx.Err() == nil {
 		if err := c.write(&found, text.Bytes()); err != nil {
 			return err
@@ -144,6 +148,30 @@ func (c *ciGateCmd) check() (words []string, err error) {
 	return words, nil
 }
 
+// findBase replaces the runs of --base-run by their directories, before a load makes another run the last one. An id
+// is one of the user's runs or one in --out.
+func (c *ciGateCmd) findBase() error {
+	if c.BaseRun == "" {
+		return nil
+	}
+	list, err := (&runPlace{}).build(c.BaseRun)
+	if err != nil || len(list) == 0 {
+		list, err = (&runPlace{filepath.Join(c.Out, "runs")}).build(c.BaseRun)
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, benchmarked) {
+		return usagef("--base-run %s: no such load; see: stepscope runs list", c.BaseRun)
+	}
+	var dirs []string
+	for _, r := range list {
+		dirs = append(dirs, r.Dir())
+	}
+	c.BaseRun = strings.Join(dirs, ",")
+	return nil
+}
+
 // load loads the builds. errRegression means that the new build misses --slo.
 func (c *ciGateCmd) load(ctx context.Context, e *env, words []string, found *ci.Result) (err error) {
 	for n := range c.Starts {
@@ -195,8 +223,8 @@ func (c *ciGateCmd) one(ctx context.Context, e *env, b *ci.Build, words []string
 	var errs bytes.Buffer
 	id, status, err := storedRun(ctx, newEnv(e.stdin, e.out, io.MultiWriter(e.errs, &errs)), args, filepath.Join(c.Out, "runs"), tag)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return "", context.Cause(ctx)
+	case ctx.Err() != nil && (err != nil || status != exitOK): // such as the end of the server
+		return id, context.Cause(ctx)
 	case err != nil:
 		return "", fmt.Errorf("the load of %s failed: %s", b.Side, strings.TrimPrefix(lastLine(&errs), "stepscope: "))
 	case status == exitRegression:

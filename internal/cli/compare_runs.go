@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
@@ -41,6 +42,8 @@ func (p *runPlace) build(ref string) (list []*runs.Run, err error) {
 			return nil, nil
 		case len(refs) > 1 && !run.Loaded():
 			return nil, usagef("%s is no load: commas separate the loads of several starts", r)
+		case slices.ContainsFunc(list, func(o *runs.Run) bool { return o.ID() == run.ID() }):
+			return nil, usagef("%s gives run %s twice: each start is one sample", ref, run.ID())
 		}
 		list = append(list, run)
 	}

@@ -119,7 +119,7 @@ func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	return out, err
 }
 
-// loaded reads the load of a build: one run, or one repetition for each of several starts.
+// loaded reads the load of a build: one run, or one repetition for each of several starts, which must have the same load.
 func loaded(say *progress.Console, starts []*Run) (bench.Load, error) {
 	if len(starts) == 1 {
 		return starts[0].Load(say)
@@ -130,11 +130,14 @@ func loaded(say *progress.Console, starts []*Run) (bench.Load, error) {
 		if err != nil {
 			return l, err
 		}
-		if len(l.Runs) > 1 {
+		if len(l.Runs) != 1 {
 			return l, fmt.Errorf("run %s has %d repetitions: each of several starts needs one, since the repetitions of one start are not independent samples", l.ID, len(l.Runs))
 		}
 		if i > 0 {
 			all.ID += ","
+			if a, b := all.Runs[0].Run, l.Runs[0].Run; a.Model != b.Model || a.Dataset != b.Dataset || a.RateText() != b.RateText() || a.MaxConcurrency != b.MaxConcurrency {
+				return l, fmt.Errorf("runs %s and %s have different loads, so they are no starts of one build: give runs of one command", starts[0].ID(), l.ID)
+			}
 		}
 		all.ID += l.ID
 		all.Runs = append(all.Runs, l.Runs...)

@@ -22,7 +22,7 @@ const (
 	MoreWork = "more work"
 	Slower   = "slower"   // a rank takes longer than the other ranks for the same work
 	Overload = "overload" // requests arrive faster than the server can serve them
-	Stalled  = "stalled"  // the process of a server does not run at regular intervals: it is stopped, or held by a quota
+	Stalled  = "stalled"  // the process of a server does not run at regular intervals: it is stopped, held by a quota, or busy
 	Unclear  = "unclear"  // the data show none of the conditions above
 )
 
@@ -70,8 +70,12 @@ func (s *shot) verdict() *Verdict {
 		v.Rank = s.of.rank(who)
 		v.Load = figures(s.past, who, v.Since, s.at)
 	}
-	if v.Stalls = s.stalls; v.Stalls != nil { // all its ranks are slow, so the evidence below would blame one of them
-		v.Kind, v.Rank = Stalled, s.servers[0].name
+	if v.Stalls = s.stalls; v.Stalls != nil {
+		if s.who() >= 0 && len(s.of.of) == 1 { // a stopped process makes no rank of its own stand out
+			v.Evidence = append(v.Evidence, s.servers[0].name+" "+v.Stalls.says())
+		} else { // all its ranks are slow, so the evidence below would blame one of them
+			v.Kind, v.Rank = Stalled, s.servers[0].name
+		}
 	}
 	answer := ""
 	for i, x := range s.windows {
@@ -127,7 +131,8 @@ func (v *Verdict) next() {
 		todo = answer.Overload()
 	case Stalled:
 		v.Next = append(v.Next, "look at the server's process: ps shows state T while it is stopped (SIGSTOP, a debugger)",
-			"look at cpu.stat of its control group: nr_throttled grows if a CPU quota (cpu.max) holds it")
+			"look at cpu.stat of its control group: nr_throttled grows if a CPU quota (cpu.max) holds it",
+			"if it is neither stopped nor held, it is busy: look at its CPU time in top or py-spy")
 		return
 	case Unclear:
 		return

@@ -113,3 +113,23 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictStalled: a server that answers nothing at regular intervals is blamed, unless the signals show one of its
+// ranks.
+func TestVerdictStalled(t *testing.T) {
+	for _, c := range []struct {
+		who  int
+		kind string
+		rank string
+	}{{-1, Stalled, "a"}, {1, MoreWork, "DP01"}} {
+		f := &follower{name: "a"}
+		s := &shot{of: &group{name: "a", of: []*follower{f}}, servers: []*follower{f}, result: &torch.Result{}, stalls: &Stalls{N: 12, Length: 0.06, Every: 0.1}}
+		var since time.Time
+		s.past, since, s.at = seenOf(32, 0, 380, 8, 0, 100)
+		s.why = []*alarm{{of: s.of, Event: detect.Event{Rule: &detect.Rule{Name: detect.UnevenLoad}, Who: c.who, Onset: since}}}
+		v := s.verdict()
+		if said := strings.Join(v.Lines(), "\n"); v.Kind != c.kind || v.Rank != c.rank || !strings.Contains(said, "a answers nothing for about 60.0 ms of every 100 ms") {
+			t.Errorf("rank %d: %s of %s: %s", c.who, v.Kind, v.Rank, said)
+		}
+	}
+}

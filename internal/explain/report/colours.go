@@ -74,7 +74,7 @@ func newColour(r *result.Report, kind, part string, share float64) OverviewColou
 		total += ns
 	})
 	if step, ns := topOf(byStep); len(byStep) > 3 && ratio(ns, total) >= placeShare {
-		if step == r.Steps[0].Step {
+		if work := part == "compute" || part == "transfer" || part == "copy"; step == r.Steps[0].Step && !work {
 			say(fact.Of("colour_first", "share", ratio(ns, total)))
 		} else {
 			say(fact.Of("colour_step", "share", ratio(ns, total), "step", step))

@@ -709,7 +709,7 @@ var wordings = map[string]string{
 	"colour_class":    "{share:share} of it is {class}",
 	"colour_late":     "{share:share} of it is on the other ranks in the steps in which {ranks:names} is late",
 	"colour_last":     "no late rank explains it; {rank} arrives last most often, at {n:count} of {of:count} collectives",
-	"colour_first":    "{share:share} of it is in the first step, which the start of the profilers delays",
+	"colour_first":    "{share:share} of it is in the first step, in which the profilers start",
 	"colour_step":     "{share:share} of it is in step {step}, while findings count typical steps",
 	"colour_kind":     "{share:share} of it is in {kind} steps",
 }
