@@ -806,7 +806,7 @@ String(i))),n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof 
 "overlay","lanes")}rows(){return Oe(this.head,this.plan)}rowsOf(t){return this.plan.groups.filter(n=>t.includes(n.rank)).map(n=>({rank:n.rank,rows:n.rows.map(s=>s.
 row)})).flatMap(n=>{let s=n.rows.filter(i=>this.state.rows.includes(i));return s.length>0?s:n.rows})}forget(){let{range:t,rows:e}=At(this.store.params,this.head);
 Object.assign(this.state,{range:t,rows:e}),this.draw("overlay")}unpoint(){this.pointer.box=null,this.crossing=null,P()}clear(){this.store.set({sel:null,r0:null,
-r1:null,rows:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretc\
+r1:null,area:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretc\
 hed")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){
 for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=Xn(),this.painter.restyle(),this.draw(
 "lanes","heat","overlay","gutter");let t=document.documentElement.dataset.print!==void 0;this.el.style.width=t?this.el.clientWidth+"px":"",this.el.style.zoom=t?
