@@ -1,13 +1,13 @@
 "use strict";(()=>{function T(a){let[t,e]=a.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function X(a){if(a===0)return"0";let t=Math.floor(Math.log10(
-Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,T(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Es(a,t){let e=t[t.length-1];if(a===0)return"\
-0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?T(String(a)):X(a/n))+" "+s;return X(a)+" "+e[1]}function v(a){return Es(a,[[
+Math.abs(a)));return Math.abs(a)>=Math.pow(10,t+1)*(1-5e-4)&&t++,T(a.toFixed(Math.min(Math.max(2-t,0),20)))}function Rs(a,t){let e=t[t.length-1];if(a===0)return"\
+0 "+e[1];for(let[n,s]of t)if(Math.abs(a)/n>=.9995)return(n===1&&Number.isInteger(a)?T(String(a)):X(a/n))+" "+s;return X(a)+" "+e[1]}function v(a){return Rs(a,[[
 1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function As(a,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(a)>=i)??[1,"ns"],s=Math.min(
-Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":T((a/e).toFixed(s))+" "+n}function le(a){return Es(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
+Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return a===0?"0":T((a/e).toFixed(s))+" "+n}function le(a){return Rs(a,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],
 [1,"B"]])}function _(a){return X(a*100)+" %"}function he(a){return Math.abs(a)<5e-4?"less than 0.1 %":_(a)}function z(a){return(a>0?"+":"")+v(a)}function Q(a,t){
 if(!(a>0))return[0];let e=a/t,n=Math.pow(10,Math.floor(Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=a*1.0001;r+=s*n)i.push(r);return i}function vr(){let{theme:a}=document.documentElement.dataset;return a==="dark"||a!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function at(){let a=getComputedStyle(
-document.documentElement),t=vr()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var En=[];var Y=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
-style.height=e+"px",En.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
-this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),En.splice(En.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
+document.documentElement),t=vr()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(a.getPropertyValue("--"+e))?.[t]??"#888888"}var Rn=[];var Y=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+style.height=e+"px",Rn.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
+this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),Rn.splice(Rn.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
 width=t,this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(this.height*e);let n=this.pen();n&&(this.paint(n),this.ground??=document.createElement("\
 canvas"),this.ground.width=this.canvas.width,this.ground.height=this.canvas.height,this.ground.getContext("2d")?.drawImage(this.canvas,0,0),this.mark(n),this.canvas.
@@ -50,12 +50,12 @@ t.key.startsWith("Arrow"))return;let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altK
 r=>r.keys.includes(s));i!==void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Ke\
 ys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].
 map(([e,n])=>o("section",null,o("h3",null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[r>0&&" ",o("kbd",null,xr(i))])),o("dd",null,s.help)]))))),
-o("form",{method:"dialog"},o("button",{class:"button"},"Close"))),this.dialog.showModal(),this.dialog.scrollTop=0}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function E(a){let t=Object.keys(
+o("form",{method:"dialog"},o("button",{class:"button"},"Close"))),this.dialog.showModal(),this.dialog.scrollTop=0}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function R(a){let t=Object.keys(
 a).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,a[e]])).toString()}function Wt(a,t){let e=Object.assign(Object.create(
 null),a);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function C(a,t,e){let n=a[t];return n!==
 void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function A(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs","panel"])a[n]!==void 0&&(e[n]=a[n]);return Wt(
 e,t)}var ce=class{listeners=[];params=St(location.hash);constructor(){addEventListener("hashchange",()=>this.take(St(location.hash)))}follow(t){this.listeners.push(
-t)}set(t,e="replace"){this.go(Wt(this.params,t),e)}go(t,e="push"){let n=E(t);n!==E(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
+t)}set(t,e="replace"){this.go(Wt(this.params,t),e)}go(t,e="push"){let n=R(t);n!==R(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
 "",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function _t(a){let t=["decode","prefill","mixed","other","idle"].indexOf(a);return"k"+(t<0?3:t)}function ft(a,t){let e=a.filter(n=>n>0).sort((n,s)=>n-s);return e.
 length?e[Math.floor(t*(e.length-1))]:0}var ot=class extends Y{constructor(e,n,s,i,r,l=28){super(e,n,{left:r,bottom:l});this.data=s;this.view=i;this.grid=s.grid,
 i.plots.push(this),this.listen()}data;view;grid;x(e,n){return n.x+(e-this.view.lo)/(this.view.hi-this.view.lo)*n.w}colAt(e){let n=this.area();return this.view.lo+
@@ -135,16 +135,16 @@ slice(s+1))}return t}function tt(a){let t=Gt(a).map(e=>e.replaceAll("%","%25").r
 map(([t,e])=>t+"="+e)}function Vt(a,t,e){let n=new Map(a);return n.delete(t),e!=="1"&&n.set(t,e),n}function V(a,t){return a===""?t:a+"."+t}function ht(a){return a===
 "peers"?"like its peers":a==="0"?"removed":Number(a)===1?"unchanged":"× "+Number(a)}function et(a){return tt(new Map(a.set.map(t=>[t.slice(0,t.lastIndexOf("=")),t.slice(t.lastIndexOf("=")+1)])))??""}function ve(a){return[...lt(et(a))].map(([t,e])=>`${t}\
  ${ht(e)}`).join(", ")}function we(a,{exported:t}){return t===null||a.set.length===1&&t.whatif.includes(a.set[0])}function xe(a,t){let e=new Set(a.set.map(s=>t.
-findIndex(i=>s.startsWith(i+".")))),[n]=e;return e.size===1&&n>=0?n:null}var Rt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function ye(a,t){let e=a.end_ns-
+findIndex(i=>s.startsWith(i+".")))),[n]=e;return e.size===1&&n>=0?n:null}var Et=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function ye(a,t){let e=a.end_ns-
 a.start_ns,n=a.span>=0?{sel:a.span}:{r0:a.start_ns,r1:a.end_ns};return{tab:"timeline",step:a.step<0?null:a.step,rank:a.rank,t0:a.start_ns-e,t1:a.end_ns+e,find:t.
 id,...n}}var Nn=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>0&&n.set({sel:Math.min(Math.max(C(n.params,
 "sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","previous finding",()=>s(-1)),e.bind("Enter","Summar\
 y","show the finding in the timeline",()=>{let i=this.overview?.findings[C(n.params,"sel",-1)];i?.at&&n.go(A(n.params,ye(i.at,i)))}),e.bind("m","Summary","next \
-measure of the map",()=>{let i=Rt.findIndex(([r])=>r===this.measure());n.set({map:Rt[(i+1)%Rt.length][0]})}),M("summary",{c:n.params.c}).then(i=>{this.overview=
+measure of the map",()=>{let i=Et.findIndex(([r])=>r===this.measure());n.set({map:Et[(i+1)%Et.length][0]})}),M("summary",{c:n.params.c}).then(i=>{this.overview=
 i,this.show(i)})}context;el=o("div",{class:"summary"});plots=[];steps=null;map=null;open=()=>{};overview=null;shown=null;marked(){let t=C(this.context.store.params,
 "sel",-1),e=this.overview;return e.findings[t]!==void 0?t:e.chart.findings.findIndex(n=>n.first>=0&&n.ranks.length>0)}first(){return this.overview?.findings[C(this.
-context.store.params,"sel",-1)]?.measure??this.context.capture.map}measure(){let t=this.context.store.params.map;return Rt.some(([e])=>e===t)?t:this.first()}link(t,...e){
-return o("a",{href:E(A(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplet\
+context.store.params,"sel",-1)]?.measure??this.context.capture.map}measure(){let t=this.context.store.params.map;return Et.some(([e])=>e===t)?t:this.first()}link(t,...e){
+return o("a",{href:R(A(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>0,n=t.caveat!==""&&o("p",{class:"caveat"},o("strong",null,"Incomplet\
 e: "),t.caveat);y(this.el,o("section",{class:"answer-line"},t.no_fault&&n,...t.watched.map(s=>o("div",{class:"watch"},o("p",{class:"verdict"},s.says),s.more.length>
 0&&o("details",null,o("summary",null,"what the watch saw"),o("pre",null,s.more.join(`
 `))))),t.verdict!==""&&o("p",{class:t.watched.length>0?"in-window":"verdict"},t.watched.length>0&&"In this window: ",t.verdict),o("p",{class:"facts"},t.head.join(
@@ -169,9 +169,9 @@ some(d=>d.parts[p]>0)),r=Math.max(...s.map(h=>h.per_step_ns),1),l=o("select",{"a
 s",o("span",{class:"space"}),e.length>2&&l),o("div",{class:"split",role:"table","aria-label":"Time of a mean step by rank"},...s.map(h=>o("div",{role:"row",class:h.
 rank<0?"all":""},o("span",{role:"rowheader"},h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),o("span",{role:"cell",class:"track"},this.split(t,h,r)),o("\
 span",{role:"cell",class:"number"},v(h.per_step_ns))))),o("p",{class:"keys"},...i.map(h=>D("--"+h,Tt(h)))),o("ul",{class:"explained"},...t.colours.filter(h=>h.kind===
-n).map(h=>o("li",null,D("--"+h.part,""),o("span",null,h.text,h.finding>=0&&o("a",{href:E({...this.context.store.params,sel:String(h.finding)})},"finding"))))))}split(t,e,n){
+n).map(h=>o("li",null,D("--"+h.part,""),o("span",null,h.text,h.finding>=0&&o("a",{href:R({...this.context.store.params,sel:String(h.finding)})},"finding"))))))}split(t,e,n){
 let s=t.parts.map((i,r)=>({name:i,label:Tt(i),ns:e.parts[r]}));return gt(s,e.per_step_ns/n,i=>`${i.label} ${_(i.ns/e.total_ns)}`)}strips(t){let e=o("span",{class:"\
-tools",role:"group","aria-label":"Measure"},...Rt.map(([n,s])=>o("button",{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{
+tools",role:"group","aria-label":"Measure"},...Et.map(([n,s])=>o("button",{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{
 click:()=>this.context.store.set({map:n===this.first()?null:n})}},n)));return[t.chart.ranks.length>1&&o("figure",null,o("figcaption",null,o("span",null,"Ranks ×\
  steps: ",o("span",{class:"measure"})),o("span",{class:"scale"}),e),o("canvas",{id:"map",tabindex:"0",role:"img","aria-label":"Heat map, ranks by steps: arrows \
 move, Enter opens the timeline there"})),o("figure",null,o("figcaption",null,o("span",null,"Time of each step"),o("span",{class:"scale",id:"cut-bars"})),o("canv\
@@ -181,7 +181,7 @@ store.go(A(this.context.store.params,{tab:"timeline",step:h,rank:l,...this.aroun
 t.chart,e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.plots.push(i),i.draw()}draw(t,e,n){let s=this.shown=this.measure(),i=e.cloneNode(!1);e.replaceWith(
 i),this.map&&(this.steps.plots.splice(this.steps.plots.indexOf(this.map),1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new fe(i,
 t.chart,this.steps,s,Os(t.chart,s),this.el.querySelector("figure .scale"));let{map:r}=this;r.only=this.marked(),this.steps.row=r.rowOf(t.chart.findings[r.only]?.
-ranks[0]??0),r.onpick=(l,h)=>n(l,r.rankOf(h,l)),this.plots.push(this.map),this.map.draw(),y(this.el.querySelector(".measure"),Rt.find(([l])=>l===s)[1]);for(let l of this.
+ranks[0]??0),r.onpick=(l,h)=>n(l,r.rankOf(h,l)),this.plots.push(this.map),this.map.draw(),y(this.el.querySelector(".measure"),Et.find(([l])=>l===s)[1]);for(let l of this.
 el.querySelectorAll("[data-measure]"))l.ariaPressed=String(l.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.indexOf(e);return s<0?{}:{t0:n.at[s]-
 n.ns[s]/10,t1:n.at[s]+n.ns[s]*1.1}}select(){let t=C(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll("[data-finding]")){let s=n.dataset.
 finding===String(t);n.classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];!this.steps||!this.map||(this.map.only!==
@@ -195,7 +195,7 @@ h.y<=i&&h.y+h.height>s&&r.push(h.row);return r.length>1||n?r:[]}function vt(a,t)
 e),Math.max(Math.ceil(a.t1/e)-1,Math.floor(a.t0/e))]}function pt(a,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(a.t1-a.t0,50),e*1.5),i=(a.t0+a.t1)/2-n/2;
 return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function Fs(a,t,e,n){let s=a.t1-a.t0,i=Math.max(n.t1-n.t0,50)*1.5,
 r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return pt({t0:t-(t-a.t0)*r,t1:t+(a.t1-t)*r},n)}function _e(a,t,e){let n=(a.t1-a.t0)*t;return pt({t0:a.t0+n,t1:a.t1+
-n},e)}function Et(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/
+n},e)}function Rt(a,t,e,n,s=!1){let i=a.t1-a.t0;if(!s&&t>=a.t0+i*.02&&t+e<=a.t1-i*.02&&e>i/400)return a;let r=s||e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/
 2;return pt({t0:l-r/2,t1:l+r/2},n)}function Bs(a,t,e){let n=(a.t1-a.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??
 10)*s,1);return{step:i,first:Math.ceil(a.t0/i)*i}}var zn=[{by:"wall",title:"wall clock",help:"by the clocks of the ranks"},{by:"step",title:"step start",help:"shifts each rank so that one step begins at the sam\
 e position on all"},{by:"collective",title:"collective entry",help:"shifts each rank so that all enter one collective at the same position"},{by:"stretched",title:"\
@@ -221,26 +221,26 @@ for(let e of a){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.mi
 ...t.values()].sort((e,n)=>e.end-n.end)}function _r(a,t){let e=[];return a.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(a[s-
 1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function Xs(a,t,e,n){let s=[];for(let i of a)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of _r(t,i.ranks))
 s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function Ys(a){let t=a.end-a.from,e=a.would-a.from;return{title:`step ${a.step}\
-, with these changes`,rows:[["was",v(t)],["would be",v(e)],["change",Kt(t,e)]]}}function Kt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+_(e)}var Re=30;function Ee(a,t){return t==="B"?le(a):t==="share"?_(a):(Number.isInteger(a)||a>=1e3?T(String(Math.round(a))):X(a))+(t===""?"":" "+t)}function Tr(a,t){
+, with these changes`,rows:[["was",v(t)],["would be",v(e)],["change",Kt(t,e)]]}}function Kt(a,t){let e=t/Math.max(a,1)-1;return(e>0?"+":"")+_(e)}var Ee=30;function Re(a,t){return t==="B"?le(a):t==="share"?_(a):(Number.isInteger(a)||a>=1e3?T(String(Math.round(a))):X(a))+(t===""?"":" "+t)}function Tr(a,t){
 let e=0,n=a.at.length;for(;e<n;){let s=e+n>>1;a.at[s]<=t?e=s+1:n=s}return e===0?null:a.at[e-1]===t?a.high[e-1]:a.last[e-1]}function Ae(a){let t=a.series.reduce(
 (e,n)=>n.low.reduce((s,i)=>Math.min(s,i),e),a.peak);return t>.6*a.peak&&t<a.peak?t-.25*(a.peak-t):0}var Pe=class{constructor(t,e){this.count=t;this.events=e;this.
 canvas.addEventListener("pointermove",n=>this.hover(n.offsetX,n.offsetY)),this.canvas.addEventListener("pointerleave",()=>P())}count;events;canvas=o("canvas",{role:"\
 img","aria-label":"Counters"});legend=o("div",{class:"legend"});el=o("div",{class:"tl-above tl-counters",hidden:!0},this.legend,this.canvas);answer=null;drawn=null;named="";async rest(t,e,n){
 this.count>0&&(this.answer=await this.events.load(t,Math.max(Math.min(Math.round(e),1e3),100),n))}paint(t,e,n,s){if(this.el.hidden=t===null||this.answer===null||
-this.count===0,this.el.hidden||t===null||this.answer===null)return;let{answer:i,canvas:r}=this,{counters:l}=i,h=l.length*Re,p=window.devicePixelRatio||1,d=r.getContext(
+this.count===0,this.el.hidden||t===null||this.answer===null)return;let{answer:i,canvas:r}=this,{counters:l}=i,h=l.length*Ee,p=window.devicePixelRatio||1,d=r.getContext(
 "2d",{alpha:!1});this.drawn={view:t,width:e},r.style.width=e+"px",r.style.height=h+"px",r.width=Math.round(e*p),r.height=Math.round(h*p),d.setTransform(p,0,0,p,
 0,0),d.fillStyle=n.name("bg"),d.fillRect(0,0,e,h);let u=e/(t.t1-t.t0),m=(i.to_ns-i.from_ns)/i.columns,c=f=>(i.from_ns+f*m-t.t0)*u;l.forEach((f,g)=>{let x=(g+1)*
-Re-2,b=Ae(f),w=Math.max(f.peak-b,1e-9),k=S=>x-(S-b)/w*(Re-6);for(let S of[...f.series].sort(($,H)=>+($.rank===s)-+(H.rank===s))){let $=S.rank===s&&s>=0,H=f.series.
+Ee-2,b=Ae(f),w=Math.max(f.peak-b,1e-9),k=S=>x-(S-b)/w*(Ee-6);for(let S of[...f.series].sort(($,H)=>+($.rank===s)-+(H.rank===s))){let $=S.rank===s&&s>=0,H=f.series.
 length===1;d.fillStyle=d.strokeStyle=n.name($||H?"strong":"medium"),d.lineWidth=$||H?1.5:1,d.globalAlpha=$||H?1:.65,d.beginPath(),S.at.forEach((q,B)=>{let j=Math.
 max(c(q),-5),F=Math.min(c(B+1<S.at.length?S.at[B+1]:i.columns),e+5);F<j||(d.moveTo(j,k(S.low[B])),d.lineTo(j,k(S.high[B])),d.moveTo(j,k(S.last[B])),d.lineTo(F,k(
 S.last[B])),H&&(d.globalAlpha=.2,d.fillRect(j,k(S.last[B]),F-j,x-k(S.last[B])),d.globalAlpha=1))}),d.stroke()}d.globalAlpha=1;let L=(f.peak_ns-t.t0)*u;L>=0&&L<=
 e&&(d.fillStyle=n.name("high"),d.fillRect(L-2,k(f.peak)-2,4,4)),d.fillStyle=n.name("line"),d.fillRect(0,x+1,e,1)}),this.names(l)}names(t){let e=JSON.stringify(t.
 map(n=>[n.title,n.peak,n.peak_of,Ae(n)]));e!==this.named&&(this.named=e,y(this.legend,...t.map(n=>{let s=n.all>1||n.peak_rank>=0?", "+n.peak_of:"";return o("div",
-{class:"tl-counter"},o("span",{title:n.title},n.title,Ae(n)>0&&o("span",{class:"tl-soft"}," from "+Ee(Ae(n),n.unit))),o("button",{class:"tl-link",title:`The pea\
-k: ${Ee(n.peak,n.unit)}${s}. Shows this moment.`,on:{click:()=>this.events.peak(n.peak_ns,n.peak_rank)}},`peak ${Ee(n.peak,n.unit)}${s}`))})))}hover(t,e){let{answer:n,
-drawn:s}=this,i=n?.counters[Math.floor(e/Re)];if(n===null||s===null||i===void 0)return P();let r=s.view.t0+t/s.width*(s.view.t1-s.view.t0),l=Math.floor((r-n.from_ns)/
-(n.to_ns-n.from_ns)*n.columns),h=i.series.map(p=>[p.name,(d=>d===null?"–":Ee(d,i.unit))(Tr(p,l))]);O(this.canvas,t,e,{title:i.title,rows:[["at",v(Math.round(r))],
-...h]})}};var Ce=16,Xt=18,Lr=3,Rr=8,Ct=16;function Bn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.
+{class:"tl-counter"},o("span",{title:n.title},n.title,Ae(n)>0&&o("span",{class:"tl-soft"}," from "+Re(Ae(n),n.unit))),o("button",{class:"tl-link",title:`The pea\
+k: ${Re(n.peak,n.unit)}${s}. Shows this moment.`,on:{click:()=>this.events.peak(n.peak_ns,n.peak_rank)}},`peak ${Re(n.peak,n.unit)}${s}`))})))}hover(t,e){let{answer:n,
+drawn:s}=this,i=n?.counters[Math.floor(e/Ee)];if(n===null||s===null||i===void 0)return P();let r=s.view.t0+t/s.width*(s.view.t1-s.view.t0),l=Math.floor((r-n.from_ns)/
+(n.to_ns-n.from_ns)*n.columns),h=i.series.map(p=>[p.name,(d=>d===null?"–":Re(d,i.unit))(Tr(p,l))]);O(this.canvas,t,e,{title:i.title,rows:[["at",v(Math.round(r))],
+...h]})}};var Ce=16,Xt=18,Lr=3,Er=8,Ct=16;function Bn(a,t){return a.role==="launches"||a.role==="thread"||a.role==="python"?Math.min(a.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.
 min(a.lanes,2)}var Js=new WeakMap;function $e(a){let t=Js.get(a);if(t===void 0){t=a.ranks.map(()=>[]);for(let e=0;e<a.rows.length;e++)t[a.rows[e].rank].push(e);
 Js.set(a,t)}return t}function Zs(a,t){let e=$e(a)[t],n=i=>e.filter(r=>a.rows[r].role===i&&a.rows[r].pinned),s=[...n("compute"),...n("communication")].slice(0,2);
 return s.length>0?s:e.slice(0,1)}function Qs(a,t){return t<2?[{y:a,height:Ct-1}]:[{y:a,height:9},{y:a+10,height:5}]}function He(a,t,e,n=qs){let s={groups:[],sums:[],
@@ -249,10 +249,10 @@ lanes.filter(b=>b>=0),x=Qs(p,g.length);g.forEach((b,w)=>r.push({lane:b,row:-1,ra
 rows:[],folded:0,open:t.has("r"+u),line:!1,pinned:m,inside:c};if(i.push(f),n.compact&&!m&&!f.open&&!h[u].some(g=>t.has(String(g)))){f.line=!0;let g=Zs(a,u),x=Qs(
 p,g.length);g.forEach((b,w)=>{r.push({lane:a.rows[b].lane,row:b,rank:u,...x[w]}),f.rows.push({row:b,...x[w],lanes:1})}),p+=f.height=Ct;continue}p+=Xt;for(let g of h[u]){
 let x=a.rows[g];if(!x.pinned&&!f.open){f.folded++;continue}let b=t.has(String(g))?x.lanes:Bn(x,m?n.pins.length:l);f.rows.push({row:g,y:p,height:b*Ce,lanes:b});for(let w=0;w<
-b;w++)r.push({lane:x.lane+w,row:g,rank:u,y:p+w*Ce,height:Ce-1});p+=b*Ce+Lr}p+=Rr,f.height=p-f.y}return s.height=p,s}function $t(a,t,e){let n=0,s=a.length;for(;n<
+b;w++)r.push({lane:x.lane+w,row:g,rank:u,y:p+w*Ce,height:Ce-1});p+=b*Ce+Lr}p+=Er,f.height=p-f.y}return s.height=p,s}function $t(a,t,e){let n=0,s=a.length;for(;n<
 s;){let r=n+s>>1;a[r].y+a[r].height<=t?n=r+1:s=r}let i=[];for(let r=n;r<a.length&&a[r].y<e;r++)i.push(a[r]);return i}function Dn(a,t){return t.groups.flatMap(e=>e.
 rows.map(n=>n.row)).concat(t.sums.filter(e=>!e.open).flatMap(e=>e.ranks.flatMap(n=>Zs(a,n))))}function Oe(a,t){return G(Dn(a,t).sort((e,n)=>e-n))??""}function ti(a,t){
-let e=new Set(a);return e.delete(t)||e.add(t),e}var Er={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Yt(a){return Math.
+let e=new Set(a);return e.delete(t)||e.add(t),e}var Rr={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Yt(a){return Math.
 min(220,Math.floor(a/4))}var qe=class{constructor(t,e,n){this.turn=e;this.pin=n;for(let s of t.blamed)for(let i of s.ranks)this.blamed.has(i)||this.blamed.set(i,
 s.title)}turn;pin;el=o("div",{class:"tl-gutter"});blamed=new Map;from=0;to=0;lacks(t,e,n){return t<this.from||Math.min(t+e,n)>this.to}draw(t,e,n){let s=Math.max(
 n,600);this.from=Math.max(e-s,0),this.to=e+n+s;let i=document.activeElement?.dataset.key,r=this.el.contains(document.activeElement),l=[],h=(f,g)=>{f.style.top=g+
@@ -274,7 +274,7 @@ n,r="g"+e.group,l=bt(t.head,t.how.by)?.id??"group";return o("div",{class:"tl-ran
 "aria-expanded":String(e.open),title:`${e.open?"Fold":"Open"} ${l} ${e.name}: ${e.ranks.length} ranks. The row shows the mean of their compute and communication\
  rows, by the wall clock (key: e).`,data:{key:r},on:{click:()=>this.turn(r)}},o("span",{"aria-hidden":"true"},e.open?"▾ ":"▸ "),e.name,o("span",{class:"tl-s\
 oft"},` ${e.ranks.length}`)),o("span",{class:"space"}),(s.length>0||t.how.late)&&!e.open&&o("span",{class:"tl-soft tl-worst"},t.head.ranks[i]," ",s.length>1&&`+${s.
-length-1} `),!e.open&&this.late(t,i))}rows(t,e,n){let{head:s}=t,i=e.pinned?t.how.pins.length:t.plan.groups.length;for(let r of e.rows){let l=s.rows[r.row],h=Er[l.
+length-1} `),!e.open&&this.late(t,i))}rows(t,e,n){let{head:s}=t,i=e.pinned?t.how.pins.length:t.plan.groups.length;for(let r of e.rows){let l=s.rows[r.row],h=Rr[l.
 role],p=l.lanes>Bn(l,i),d=[h!==void 0&&o("b",null,h),(h!==void 0?" ":"")+l.name,l.deeper>0&&` (${l.deeper} spans nested deeper)`],u=`${s.ranks[l.rank]}: ${h??""}\
  ${l.name}, ${l.spans} spans in ${l.lanes} lane${l.lanes===1?"":"s"}`,m=o("div",{class:"tl-row",title:u},p?o("button",{title:u,"aria-expanded":String(r.lanes===
 l.lanes),data:{key:String(r.row)},on:{click:()=>this.turn(String(r.row))}},r.lanes===l.lanes?"▾ ":"▸ ",...d):o("span",{class:"tl-name",title:u},...d));m.style.
@@ -343,7 +343,7 @@ n progress",color:"strong",at:p,values:l.running,unit:""},{title:"tokens per sec
 d,u,m]of[["queued","in the server's queue",""],["usage","of the KV cache in use"," %"]]){let c=r.server.filter(g=>g[d]>=0);if(c.length===0)continue;let f=c.map(
 g=>g.at+this.shift);this.lines.push({title:u,color:"medium",at:[...f,f[f.length-1]+1e9],values:c.map(g=>(m===""?1:100)*g[d]),unit:m})}}during(t){let e=this.requests;
 if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map((i,r)=>r).filter(i=>e.sent[i]<s&&Math.max(e.done[i],e.sent[i])>n).sort((i,r)=>e.
-sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return E(A(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.
+sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-this.shift),0);return R(A(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.
 max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=t===null||this.lines.length===0,this.el.hidden||t===null)return;let i=this.
 lines.length*jn,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});this.canvas.style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.
 width=Math.round(e*r),this.canvas.height=Math.round(i*r),l.setTransform(r,0,0,r,0,0),l.fillStyle=n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(
@@ -367,8 +367,8 @@ globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.m
 let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),d=new Uint32Array(p.data.buffer),u=Uint8Array.from(
 [1,3,5].map(g=>parseInt(e.name("panel").slice(g,g+2),16))),m=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,f=2**n;for(let g=0;g<s.length;g++){for(let x=0;x<l;x++){let b=Math.
 floor((t.t0+(x+.5)*c)/f),w=Math.floor(b/512),k=i(s[g].lane,w)?.strip??null,L=b-w*512,[S,$,H]=u;if(k!==null&&k.class[L]!==0){let F=(30+k.covered[L]*.8823529411764706)/
-255,rt=Math.min(k.waited[L]/Math.max(k.covered[L],1),1),[yt,Ls,Rs]=e.strip[k.class[L]],[fr,gr,br]=e.wait;S+=(yt+(fr-yt)*rt-S)*F,$+=(Ls+(gr-Ls)*rt-$)*F,H+=(Rs+(br-
-Rs)*rt-H)*F}let q=255<<24|Math.round(H)<<16|Math.round($)<<8|Math.round(S),B=Math.round(g*m),j=Math.max(Math.round((g+1)*m)-(m>=4?1:0),B+1);for(let F=B;F<j;F++)
+255,rt=Math.min(k.waited[L]/Math.max(k.covered[L],1),1),[yt,Ls,Es]=e.strip[k.class[L]],[fr,gr,br]=e.wait;S+=(yt+(fr-yt)*rt-S)*F,$+=(Ls+(gr-Ls)*rt-$)*F,H+=(Es+(br-
+Es)*rt-H)*F}let q=255<<24|Math.round(H)<<16|Math.round($)<<8|Math.round(S),B=Math.round(g*m),j=Math.max(Math.round((g+1)*m)-(m>=4?1:0),B+1);for(let F=B;F<j;F++)
 d[F*l+x]=q}if(m>=4){let x=Math.min(Math.round((g+1)*m)-1,h-1),b=255<<24|u[2]<<16|u[1]<<8|u[0];for(let w=0;w<l;w++)d[x*l+w]=b}}r.putImageData(p,0,0)}};function Wn(a,t){let{head:e,state:n}=a,s=n.only.length>0&&!n.only.includes(t.rank)?[]:n.only,i=new Set(n.open);a.ranks.groupOf(t.rank)!==""&&i.add(a.ranks.groupOf(
 t.rank));let r=a.lay(i,s),l=r.lanes.find(p=>p.lane===t.lane),h=l!==void 0?-1:e.rows.findIndex(p=>t.lane>=p.lane&&t.lane<p.lane+p.lanes);if(h<0)return{open:i,only:s,
 place:l,plan:r};for(let p of e.rows[h].pinned?[String(h)]:["r"+t.rank,String(h)]){if(l!==void 0)break;i.add(p),r=a.lay(i,s),l=r.lanes.find(d=>d.lane===t.lane)}return{
@@ -416,8 +416,8 @@ let s=Math.abs((e.t1-e.t0)/(n.t1-n.t0)-1)>.001,i=performance.now();t.store.set(t
 e,t.done("address")}get pending(){return this.timer!==0}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Fs(n.state.view,n.time(e??(n.pointer.
 x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(_e(this.at.state.view,t,this.at.all))}whole(){this.look(Fn(this.at.head))}steps(t,e,n,s={},i){this.look(
 In(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{body:i}=s,{open:r,only:l,place:h,plan:p}=Wn(s,t),{start:d,end:u}=s.shown(t),m=Jt(i,h);s.stretchTo(
-p.height),i.scrollTop=m,this.look(Et(s.state.view,d,u-d,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,area:null,open:[...r].join(",")||null,only:G(l),y:Math.
-round(m)||null})}frame(t){let{start:e,end:n}=this.at.shown(t);this.look(Et(this.at.state.view,e,n-e,this.at.all))}reveal(t){let{at:e}=this,{open:n,only:s}=Wn(e,
+p.height),i.scrollTop=m,this.look(Rt(s.state.view,d,u-d,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,area:null,open:[...r].join(",")||null,only:G(l),y:Math.
+round(m)||null})}frame(t){let{start:e,end:n}=this.at.shown(t);this.look(Rt(this.at.state.view,e,n-e,this.at.all))}reveal(t){let{at:e}=this,{open:n,only:s}=Wn(e,
 t);(n.size!==e.state.open.size||s.length!==e.state.only.length)&&e.store.set({open:[...n].join(",")||null,only:s.join(",")||null}),e.body.scrollTop=Jt(e.body,e.
 plan.lanes.find(i=>i.lane===t.lane))}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:ni(s.cells.values,n.ranks.length,n.steps.length,e),l=r<0||
 r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:l.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,y:null})}choices(){let{head:t,
@@ -438,7 +438,7 @@ n.t0)/40;this.look(pt({t0:t-s,t1:t+s},n),"push",e>=0?{rank:e,sel:null}:{})}along
 this.at.store.set({open:[...ti(this.at.state.open,t)].join(",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(i,r,l)=>t.context.keys.bind(i,"Timeline",r,l);
 s("w +","zoom in",()=>this.zoom(.75)),s("s -","zoom out",()=>this.zoom(1/.75)),s("a ArrowLeft","to the left",()=>this.pan(-.1)),s("d ArrowRight","to the right",
 ()=>this.pan(.1)),s("0 Home","the whole capture",()=>this.whole()),s("f","fit the selection to the view",()=>{let{selected:i,state:r}=t;i!==null?this.go(i,"push",
-!0):r.range!==null&&this.look(Et(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===
+!0):r.range!==null&&this.look(Rt(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===
 null)return;let{start:i,end:r}=t.shown(t.selected);e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),area:null,sel:null},"push")}),s("[","the previous step",
 ()=>this.nextStep(-1)),s("]","the next step",()=>this.nextStep(1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",","and the previous one",
 ()=>{this.beside(!0)}),s("x","the next span of the same name on the rank",()=>{this.alike("next")}),s("X","and the previous one",()=>{this.alike("previous")}),s(
@@ -643,7 +643,7 @@ let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();if(!("span"in s
 this.moves.turn("g"+l.group))}let i=(l,h)=>n.store.set({rank:l,sel:h,r0:null,r1:null,area:null},"push");if("span"in s)return i(s.lane.rank,s.span);let r=await this.
 moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{at:n}=this,s=n.above(),i=W.stepAt(s,t,e),r=W.ribbonAt(s,t,e);if(i!==
 null){let l=i.lane.steps[i.step];n.store.set({step:i.step,r0:l.start_ns,r1:l.end_ns,area:null,sel:null},"push")}else if(r!==null){let l=Math.max(r.last_ns-r.first_ns,
-r.end_ns-r.last_ns,1e3);n.state.view=Et({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:
+r.end_ns-r.last_ns,1e3);n.state.view=Rt({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:
 n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:null},t>=0&&(n.crossing=null),n.marks(),s===null)return P();if("\
 span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?P():s.rank<0?O(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy h\
 ere, mean of the ranks",_(Math.round(r*100)/100)],["","a click opens or folds the group"]]}):O(n.overlay.canvas,t,e,{title:n.head.classes[i],rows:[["busy here",
@@ -670,16 +670,16 @@ body:r}=this.at,l=be(t,e);if(l===null)return!1;let h=l.ranks.length>0?{pin:G([..
 l.step<0?i.set({...h,y:null,q:null},"push"):s.steps(l.step,l.step,"push",{...h,step:l.step,y:null,q:null}),!0}tools(){let{head:t,state:e,store:n}=this.at,{how:s}=e,
 {pins:i}=s;if(t.ranks.length<2)return[];let r=e.only.length===i.length&&i.every(h=>e.only.includes(h)),l=o("select",{"aria-label":"Group ranks by",title:"Group \
 ranks (key: G); a group opens by a click or e",on:{change:()=>this.group(l.value)}},o("option",{value:""},"no groups"),...t.groupings.map(h=>o("option",{value:h.
-id},"by "+(Ur[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("button",{class:"choice","aria-pressed":String(s.late),title:"Lis\
-t the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),t.ranks.length>2&&o("button",{class:"choice","aria-p\
-ressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact"),i.length>0&&!r&&o("span",{class:"tl-only"},"pinned "+
-ge(t,i),i.length>1&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.compare()}},"compare"),
-o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},"✕"))]}bind(){let{at:t}=this,e=(n,s,i)=>t.context.
-keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.next(-1)),e("p","pin the rank on top, or unpin i\
-t",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all rows",()=>this.compact()),
-e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.head.groupings.map(s=>s.
-id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.rank);n!==""&&t.moves.turn(
-n)}),e("E","open or fold all groups",()=>this.all()))}};var jr=3;function wi(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
+id},"by "+(Ur[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("span",{role:"group","aria-label":"List of ranks"},o("button",{class:"\
+choice","aria-pressed":String(s.late),title:"List the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),o("b\
+utton",{class:"choice","aria-pressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact")),i.length>0&&!r&&o("sp\
+an",{class:"tl-only"},"pinned "+ge(t,i),i.length>1&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.
+compare()}},"compare"),o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},"✕"))]}bind(){let{at:t}=this,
+e=(n,s,i)=>t.context.keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.next(-1)),e("p","pin the ra\
+nk on top, or unpin it",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all \
+rows",()=>this.compact()),e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.
+head.groupings.map(s=>s.id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.
+rank);n!==""&&t.moves.turn(n)}),e("E","open or fold all groups",()=>this.all()))}};var jr=3;function wi(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
 let l=i();return l%2===0?l/2:-(l+1)/2};for(let l=e.getUint32(0,!0);l>0;l--){s+=4;let h=i(),p=t[s++]===1,d=new Float64Array(h),u=new Float64Array(h),m=new Int32Array(
 h),c=new Uint32Array(h);for(let b=0;b<h;b++)d[b]=r();for(let b=0,w=0;b<h;b++)d[b]+=w,w=u[b]=d[b]+i();for(let b=0,w=0;b<h;b++)w=m[b]=w+r();for(let b=0;b<h;b++)c[b]=
 i();let f=t.slice(s,s+h),g=t.slice(s+h,s+2*h);s+=2*h;let x=null;if(p){x=new Float64Array(h);for(let b=0;b<h;b++)x[b]=i()}n.push({start:d,end:u,span:m,name:c,class:f,
@@ -747,17 +747,18 @@ resolve([]):M("timeline/parts",{c:this.c,domain:t.domain,index:t.index})}moved(t
 return this.told!==null?this.head.columns?this.told.then(i=>i.hit(t,e,n)):Promise.resolve(null):(e=Math.floor(e),M("timeline/hit",{c:this.c,lane:t,from:e,to:Math.
 max(Math.ceil(n),e+1),axis:s?"stretched":null}))}alike(t,e){return this.exported?Promise.resolve(null):M("timeline/alike",{c:this.c,rank:t.rank,span:t.span,which:e})}beside(t,e){
 return this.told!==null?this.head.columns?this.told.then(n=>n.beside(t,e)):Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:
-null})}};function ss(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,d=n.heat!=="off",u=n.by==="step"?`at step ${n.step}`:n.by===
-"collective"?"at the one nearest to the middle":"between collectives";y(a,l,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(m=>o(
-"button",{class:"choice",title:m.help,"aria-pressed":String(m.by===n.by),data:{align:m.by},on:{click:()=>r.choose(m.by)}},m.title))),n.by!=="wall"&&o("span",{class:"\
-tl-soft"},u),n.only.length>0&&o("span",{class:"tl-only"},"only "+ge(s,n.only),o("button",{class:"quiet",title:"All ranks (key: r)","aria-label":"All ranks",on:{
-click:()=>i.set({only:null})}},"✕")),...t.ranks.tools(),n.by==="wall"&&s.steps.length>1&&h.picker(s.ranks,n.rank,t.context.capture?.fixes??[],m=>i.set({set:m},
-"push")),n.by==="wall"&&h.outcome()!==""&&o("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.outcome()),o("span",{class:"space"}),s.steps.length>1&&o("bu\
-tton",{class:"button","aria-pressed":String(d),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:d?"off":s.measure})}},"map"),s.counters>0&&o("button",{
-class:"button","aria-pressed":String(n.counters),title:"Memory, requests, clocks (key: K)",on:{click:()=>i.set({counters:n.counters?"off":null})}},"counters"),o(
-"button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>r.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom ou\
-t (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},"−"),o("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/
-2)}},"+"),e),p===l?l.focus():p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var Yr=200,Jr=2,Qr=[-1,-1],is=class{constructor(t,e){this.context=t;this.head=e;this.all=Te(e),this.state=At(this.store.params,e),this.source=new on(e,this.store.
+null})}};function ss(a,t,e){let n=c=>c.getAttribute("aria-label")??c.textContent,{state:s,head:i,store:r,moves:l,search:h,ghosts:p}=t,d=a.contains(document.activeElement)?
+n(document.activeElement):null,u=s.heat!=="off",m=s.by==="step"?`at step ${s.step}`:s.by==="collective"?"at the one nearest to the middle":"between collectives";
+y(a,h,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...l.choices().map(c=>o("button",{class:"choice",title:c.help,"aria-pressed":String(c.by===
+s.by),data:{align:c.by},on:{click:()=>l.choose(c.by)}},c.title))),s.by!=="wall"&&o("span",{class:"tl-soft"},m),s.only.length>0&&o("span",{class:"tl-only"},"only\
+ "+ge(i,s.only),o("button",{class:"quiet",title:"All ranks (key: r)","aria-label":"All ranks",on:{click:()=>r.set({only:null})}},"✕")),...t.ranks.tools(),s.by===
+"wall"&&i.steps.length>1&&p.picker(i.ranks,s.rank,t.context.capture?.fixes??[],c=>r.set({set:c},"push")),s.by==="wall"&&p.outcome()!==""&&o("span",{class:"tl-so\
+ft tl-outcome",title:p.outcome()},p.outcome()),o("span",{class:"tl-view"},i.steps.length>1&&o("button",{class:"button","aria-pressed":String(u),title:"Ranks × s\
+teps (key: h)",on:{click:()=>r.set({heat:u?"off":i.measure})}},"map"),i.counters>0&&o("button",{class:"button","aria-pressed":String(s.counters),title:"Memory, \
+requests, clocks (key: K)",on:{click:()=>r.set({counters:s.counters?"off":null})}},"counters"),o("button",{class:"button",title:"The whole capture (key: 0)",on:{
+click:()=>l.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>l.zoom(2,t.width/2)}},"−"),o("button",
+{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>l.zoom(.5,t.width/2)}},"+"),e)),d!==null&&[...a.querySelectorAll("input, select, b\
+utton")].find(c=>n(c)===d)?.focus()}var Yr=200,Jr=2,Qr=[-1,-1],is=class{constructor(t,e){this.context=t;this.head=e;this.all=Te(e),this.state=At(this.store.params,e),this.source=new on(e,this.store.
 params.c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Zt(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,
 s),this.minimap=new Be(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new ze(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({
 heat:r}),pick:(r,l)=>this.moves.compare(r,l),open:r=>this.moves.turn("g"+r),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new Ve(
@@ -864,9 +865,9 @@ null&&this.onpick(h)),p});y(this.el,o("table",null,o("thead",null,r),o("tbody",n
  ${s.length}`))}};function nt(a,t){return a.total[t]/Math.max(a.steps,1)}function ln(a,t){return a.other[t]/Math.max(a.other_steps,1)}function Li(a){let t=a.parent.length,e=a.other.
 length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=a.parent[i];n.last[r]===
 0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(nt(a,i),e?ln(a,i):0,s[i]),i>0&&(s[a.
-parent[i]]+=n.weight[i]);return n}function Ri(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
+parent[i]]+=n.weight[i]);return n}function Ei(a,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
 s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(a.parent[p]!==l.node)continue;let d=t.weight[p]/i;d>=n&&r.push({node:p,depth:l.depth+1,x:h,
-w:d}),h+=d}}return s}function Ei(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
+w:d}),h+=d}}return s}function Ri(a,t){let e=0;for(;t.last[e]-t.first[e]===1&&!a.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
 function hn(a,t){let e=[];for(;t>0;t=a.parent[t])e.push(t);return e.reverse()}function Ai(a,t){let e=nt(a,t),n=ln(a,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var st=19,na=60;function sa([a,t,e]){let[n,s,i]=[a,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"\
 #000000":"#ffffff"}var pn=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
@@ -876,7 +877,7 @@ o("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];f
 draw()));set(t,e){this.flame=t,this.tree=Li(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
 this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/st);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-Ri(t,e,this.focus,.7/n).filter(p=>p.depth<na);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*st;for(let p of[this.ground,this.over])p.style.height=i+
+Ei(t,e,this.focus,.7/n).filter(p=>p.depth<na);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*st;for(let p of[this.ground,this.over])p.style.height=i+
 "px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
 serif",r.textBaseline="middle";let l=at(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),u=h.get(d);if(!u){let x=d.startsWith("=")?this.difference(
@@ -919,7 +920,7 @@ kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"
 if(!t.aborted)throw i})}columns(t){let e=c=>c/Math.max(t.steps,1),n=c=>c/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.other_steps>
 0,h=this.context.store,p=t.rows.reduce((c,f)=>Math.max(c,e(f.total_ns),n(f.other_total_ns)),1e-9),d=c=>c>0&&c<.01?"< 0.01":Number.isInteger(c)?T(String(c)):X(c),
 u={id:"name",title:un[s].title,class:"name",text:c=>c.full||c.name,cell:c=>o("span",{class:"named"},c.class!==""&&oa(c.class),o("code",{title:c.full||c.name},c.
-name),i&&o("a",{class:"find",href:E(A(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){let c=f=>f.
+name),i&&o("a",{class:"find",href:R(A(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){let c=f=>f.
 other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[u,{id:"total",title:"this",help:"GPU time per step, mean over ranks",num:f=>e(f.total_ns),text:f=>m(
 f.total_ns,v(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,v(n(f.other_total_ns)))},
 {id:"diff",title:"difference",help:"per step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>z(e(f.total_ns)-n(f.other_total_ns)),cell:f=>ha(e(f.total_ns)-
@@ -942,7 +943,7 @@ tflop_s>0)?[{id:"tflops",title:"TFLOP/s",num:c=>c.tflop_s,text:c=>m(c.tflop_s,d(
 text:c=>m(c.gb_s,d(c.gb_s))}]:[]]:[],...t.rows.some(c=>c.source!=="")?[{id:"source",title:"source",help:"the place in the program that launches it",text:c=>c.source,
 cell:c=>$i(c.source,c.sources||c.source)}]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,
 0),this.legend(),this.zoom(),this.light())}zoom(){let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=C(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.
-length?n:Ei(t,e);this.graph.zoom(s);let{store:i}=this.context,r=hn(t,s),l=(m,c)=>o("a",{href:E({...i.params,node:String(m)})},c),h=m=>t.names[t.name[m]],p=this.
+length?n:Ri(t,e);this.graph.zoom(s);let{store:i}=this.context,r=hn(t,s),l=(m,c)=>o("a",{href:R({...i.params,node:String(m)})},c),h=m=>t.names[t.name[m]],p=this.
 rows,d=m=>v(m/Math.max(p.steps,1)),u=p.rows.find(m=>m.class==="wait")?.total_ns??p.wait_ns;if(r.length===0)return y(this.crumbs,`${d(t.total[0])} of GPU time pe\
 r step and rank, ${u>0?d(u)+" of it waiting for other ranks, ":""}over ${T(String(this.rows.steps))} steps of all ranks together`);y(this.crumbs,l(0,"all"),...r.
 flatMap((m,c)=>r.length>6&&c>=2&&c<r.length-3?c===2?[" › ",o("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",m===s?o("b",null,h(m)):l(m,
@@ -988,7 +989,7 @@ ria-label":"Steps of kind",on:{change:()=>t.set({kind:p.value===i[0].kind?null:p
 d.value=l===""?"":s.rank,y(this.el,o("p",{class:"lead"},n.says),o("div",{class:"tools"},i.length>1&&p,e.ranks.length>1&&d),o("figure",null,o("figcaption",null,`\
 Device time of a mean ${r.kind} step, from the floor to the whole`),...zi(n,r,l)),h!==void 0&&o("figure",null,o("figcaption",null,`Modules on ${h.rank}`),...Ii(
 r.kind,h,u=>this.name(h,u))),o("p",{class:"soft"},"Floor: the least time at the peaks of the device. Start: what good kernels need beyond it. Slow: what kernels\
- take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>E(A(this.context.store.params,{tab:"timeline",...r})),s=(e.
+ take beyond that. A module leads to its longest kernel in the timeline."))}name({index:t},e){let n=r=>R(A(this.context.store.params,{tab:"timeline",...r})),s=(e.
 end_ns-e.start_ns)*da,i={rank:String(t),t0:String(e.start_ns-s),t1:String(e.end_ns+s)};return o("span",{class:"named"},e.end_ns>e.start_ns?o("a",{href:n(e.span<
 0?i:{...i,sel:String(e.span)}),title:e.full},e.module):o("span",{title:e.full},e.module),o("a",{class:"find",href:n({q:e.full}),title:"Find its kernel in the ti\
 meline: "+e.kernel},"find"))}update(t,e){(t.kind!==e.kind||t.rank!==e.rank)&&this.show()}},dn={id:"light",title:"Speed of light",needs:"light",open:a=>new ps(a)};var ca={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],work:["Work","kerne\
@@ -1021,7 +1022,7 @@ context;for(let h of this.plots.splice(0))h.drop();let s=[...this.settings()],i=
 Vt(this.settings(),h,"1"))})}},h," ",o("b",null,ht(p))," ×"));if(!t.known){y(this.outcome,o("h2",null,"Predicted step times"),o("p",{class:"caveat"},o("strong",
 null,"Unknown: "),t.why+"."),o("p",{class:"note"},"There is no prediction if the recorded steps cannot be replayed."));return}let r=t.lengths.length>1,l=h=>r?",\
  "+h.map(p=>n?.ranks[p]??"#"+p).join(" "):"";y(this.outcome,o("h2",null,s.length===0?"Steps as recorded: move a slider":"Predicted step times if ",...i),s.length>
-0&&o("p",null,o("a",{href:E(A(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.
+0&&o("p",null,o("a",{href:R(A(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),o("div",{class:"cards"},...t.rows.
 map(h=>ga(h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[o("figure",null,o("figcaption",null,o("span",null,"Length of each step"+l(h.ranks))),o(
 "canvas",{tabindex:"0",role:"img","aria-label":"Lengths of steps, as recorded and as predicted"}),o("p",{class:"keys"},D("--idle","as recorded"),D("--share","as\
  predicted")))]),o("p",{class:"note"},`The steps are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recordi\
@@ -1042,7 +1043,7 @@ h=1;for(let f=0;f<l;f++)h=Math.max(h,r.was[f],r.would[f]);h*=1.05,this.yAxis(e,h
 h*s.h;n.fillRect(s.x+b*p+g,s.y+s.h-w,Math.max(p-d-2*g,.6),w)}};u(r.was,0,"idle"),u(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline=
 "top";let m=Q(l,Math.max(s.w/70,2)),c=Math.max(Math.round(m.length>1?m[1]:1),1);for(let f=0;f<l;f++)r.steps[f]%c===0&&n.fillText(String(r.steps[f]),s.x+(f+.5)*p,
 s.y+s.h+6)}mark({ctx:e,area:n,color:s}){if(this.at<0)return;let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*i+.5,n.y+.5,Math.
-max(i-1,1),n.h-1)}},Bi={id:"whatif",title:"What if",needs:"capture",open:a=>new us(a)};function Di(a){return E(Wt(a,{c:null,theme:null}))}function Ui(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return Wt(St(
+max(i-1,1),n.h-1)}},Bi={id:"whatif",title:"What if",needs:"capture",open:a=>new us(a)};function Di(a){return R(Wt(a,{c:null,theme:null}))}function Ui(a,t){let e=(t.c??"").split(":")[0],n=a.server!==""&&e!==""?e+":"+a.server:t.c??null;return Wt(St(
 a.address),{c:n,theme:t.theme??null})}var cs=class{constructor(t){this.key=t}key;read(){try{let t=JSON.parse(localStorage.getItem(this.key)??"[]");return Array.isArray(t)?t.filter(e=>typeof e.text==
 "string"&&String(e.address).startsWith("#")):[]}catch{return[]}}write(t){localStorage.setItem(this.key,JSON.stringify(t))}},cn=class{constructor(t,e,n){this.store=
 t;this.capture=e;this.exported=n;let s=o("form",{class:"notes-form",on:{submit:i=>(i.preventDefault(),void this.add())}},this.input,this.save);this.dialog.append(
@@ -1054,7 +1055,7 @@ capture();return new cs(`stepscope-notes ${t?.title} ${t?.span_ns} ${t?.ranks.le
 body.append(this.dialog),this.say(""),await this.answering(M("notes",{c:this.store.params.c})),this.dialog.open||this.dialog.showModal(),this.exported||this.input.
 focus())}async answering(t){try{this.answer=await t}catch(e){if(!(e instanceof N))throw e;return this.say(e.message),!1}return this.answer.run===""&&!this.exported&&
 (this.answer.notes=this.local.read()),this.show(this.answer),!0}show(t){this.save.disabled=this.input.disabled=t.why!=="",y(this.list,...t.notes.map(e=>{let n=St(
-e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:E(Ui(e,this.store.params)),on:{
+e.address),s=[n.tab??"summary",n.step!==void 0&&"step "+n.step,e.server].filter(Boolean).join(", ");return o("li",null,o("a",{href:R(Ui(e,this.store.params)),on:{
 click:()=>this.dialog.close()}},e.text),o("span",{class:"tl-soft"},` ${s}, ${new Date(e.made_ms).toISOString().slice(0,16).replace("T"," ")} UTC`),!this.exported&&
 t.why===""&&o("button",{class:"quiet",title:"Remove the note","aria-label":"Remove the note "+e.text,on:{click:()=>{this.remove(e)}}},"✕"))}),t.notes.length===
 0&&o("li",{class:"tl-soft"},"There are no notes.")),this.say(this.exported?"These are the notes of the run when the page was exported.":t.why!==""?t.why:t.run!==
@@ -1213,7 +1214,7 @@ utton",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:()=>thi
 o("dl",null,o("dt",null,"where"),o("dd",null,It(n)),o("dt",null,"kind"),o("dd",null,this.steps.kinds[n.kind[t.step]]),o("dt",null,"from"),o("dd",null,v(n.from[t.
 step])),o("dt",null,"took"),o("dd",null,v(n.to[t.step]-n.from[t.step]))),i&&o("p",null,o("a",{href:i},"show in the timeline")),o("section",null,o("h3",null,s.with.
 length?"Requests in this step":"No request of this load was in this step"),o("p",{class:"chips"},...s.with.map(r=>o("button",{class:"chip",title:r.id,on:{click:()=>this.
-choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return E(A(this.store.params,
+choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return R(A(this.store.params,
 {tab:"timeline",c:s.capture,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=o("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
 me"});y(this.strip,o("figure",null,o("figcaption",null,o("span",null,"Steps that were recorded"),o("span",{class:"keys"},...t.kinds.map((n,s)=>Ji(["k0","k1","k2",
 "k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),o("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoom to\
@@ -1239,7 +1240,7 @@ show(s,n.rep,n.vs)}async choose(){let{signal:t}=this.gone,e=await M("load/runs",
 runs"),o("div",{class:"scroll"},o("table",null,o("thead",null,o("tr",null,o("th",null,"run"),o("th",null,"model"),o("th",null,"tags"),...n.map(s=>o("th",{class:"\
 r"},s)),o("th",null,"steps"))),o("tbody",null,...e.map(s=>o("tr",null,o("td",null,o("a",{href:this.at({run:s.id})},s.id),s.status!=="complete"&&o("span",{class:"\
 soft"}," "+s.status)),o("td",null,s.model),o("td",null,s.tags.join(", ")),...n.map(i=>{let r=s.numbers.find(l=>l.name===i);return o("td",{class:"r"},r?`${r.value.
-toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return E(A(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
+toPrecision(3)} ${r.unit??""}`:"–")}),o("td",null,s.traces>0?"recorded":"")))))))}at(t){return R(A(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
 let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,d,u,m]=await Promise.all([M("load",l,s),M("load/req\
 uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new kn(i,p,d,u,m);y(this.el,c.el),c.start();let f=c.against;
 if(!r.exported){let g=await M("load/runs",{},s);if(s.aborted)return;y(f,o("option",{value:""},"no other run"),...g.filter(x=>x.id!==t).map(x=>o("option",{value:x.
@@ -1252,10 +1253,10 @@ if(!e)return;e.push(t);let n=e.findIndex(s=>s.at_ms>=t.at_ms-tr);n>0&&e.splice(0
 return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.samples.map(n=>n[0]?.at_ms??t));return Math.min(
 Math.max(t-e,La),tr)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;
 e.set(s.server,s.error?null:mt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(i.includes(null)?null:mt(i))}return n}imbalance(t){
-let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>Ra(n.ranks.map(s=>mt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())
+let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>Ea(n.ranks.map(s=>mt([s.running,s.queued]))))}}top(t){let e=0;for(let n of this.samples.flat())
 for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function er(a){if(a.length<20)return"";let t=[...a].sort((r,l)=>r-l),e=r=>t[Math.floor(r*(t.length-1))],n=e(
 .2),s=t.filter(r=>r>Math.max(4*n,1e7)),i=e(.95);return s.length<t.length/5||i<2e7?"":`answers in stalls: ${s.length} of the last ${t.length} replies took up to ${v(
-i)}, the others about ${v(n)}. Its process is stopped at times, held by a CPU quota, or busy`}function Ra(a){let t=a.filter(n=>n!==null),e=mt(t);return t.length<
+i)}, the others about ${v(n)}. Its process is stopped at times, held by a CPU quota, or busy`}function Ea(a){let t=a.filter(n=>n!==null),e=mt(t);return t.length<
 2||!e?null:Math.max(...t)*t.length/e}function mt(a){let t=a.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function nr(a,t,{now:e,span:n},s,i){let r=[],l=[];return a.values.forEach((h,p)=>{if(h===null||a.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-a.at[p])/
 n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function sr(a,t,e,n,s,i){a.strokeStyle=a.fillStyle=e;for(let r of t){a.beginPath();for(let[l,h]of r)a.lineTo(
 n+l,s+h);r.length===1&&a.lineTo(n+r[0][0]+1,s+r[0][1]),a.stroke(),a.lineTo(n+r[r.length-1][0],i),a.lineTo(n+r[0][0],i),a.globalAlpha=.15,a.fill(),a.globalAlpha=
@@ -1328,9 +1329,9 @@ y(this.told,e&&o("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||
 t.now.join(`
 `)),t.lines.length>0&&o("details",{open:t.state==="failed"},o("summary",null,"Messages"),o("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(A(e.params,{tab:"summary",c:t,run:null}))}};function Ea(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
+e.go(A(e.params,{tab:"summary",c:t,run:null}))}};function Ra(){return{el:o("div",{class:"live none"},o("h2",null,"No server is shown"),o("p",null,"Give its URL:\
  ",o("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var ks={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new ys(a):Ea()};function pr(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function ur(a){return a===null?"":typeof a==
+recorded."))}}var ks={id:"live",title:"Live",needs:"server",open:a=>a.session.live?new ys(a):Ra()};function pr(a){let t=a.indexOf("rank"),e=a.indexOf("start_ns");return t<0||e<0?null:{rank:t,start:e,dur:a.indexOf("dur_ns")}}function ur(a){return a===null?"":typeof a==
 "number"&&!Number.isInteger(a)?String(Number(a.toPrecision(6))):String(a)}function dr(a,t){let e=n=>{let s=n===null?"":String(n);return/[",\r\n]/.test(s)?'"'+s.
 replaceAll('"','""')+'"':s};return[a,...t].map(n=>n.map(e).join(",")+`\r
 `).join("")}var Aa=[["longest kernels",`SELECT rank, step, name, start_ns, dur_ns FROM spans
@@ -1371,15 +1372,15 @@ var Ss=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new 
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return y(this.el,o("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 each keep one."));y(this.el,o("div",{class:"tools"},o("span",{class:"soft"},`${T(String(s.length))} runs`),o("span",{class:"space"}),this.search),this.table.el),
 this.table.set(s)})}context;el=o("div",{class:"runs"});search=o("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
-session:e}=this.context,n=(r,l,h)=>o("a",{href:E(A(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
+session:e}=this.context,n=(r,l,h)=>o("a",{href:R(A(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 summary of the capture"),r.load&&n({tab:"bench",run:r.id},"load","latencies of the requests"),r.traces&&s!==void 0&&s.split(":")[0]!==r.id&&n({tab:"kernels",c:s,
 vs:r.id},"compare","compare the kernels of the open capture with those of this run")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>Ca(r.created_ms),
 class:"when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>o("span",{class:"status is-"+r.status.replace(/[^a-z]/g,
 ""),title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>o("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(
 l=>l!=="").join(", ")},r.model||r.backend,...r.tags.map(l=>o("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(cr).join(", "),cell:r=>r.
 numbers.slice(0,3).map(cr).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>le(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>o("code",null,r.id)},
-{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Rn={id:"\
-runs",title:"Runs",needs:"runs",open:a=>new Ss(a)};var _s=[ke,_i,Oi,dn,Bi,Zi,ks,Rn,Ln],K=document.documentElement,mr=matchMedia("(prefers-color-scheme: dark)");function ae(a){if(a instanceof DOMException&&a.name===
+{id:"show",title:"show",text:()=>"",cell:r=>o("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},En={id:"\
+runs",title:"Runs",needs:"runs",open:a=>new Ss(a)};var _s=[ke,_i,Oi,dn,Bi,Zi,ks,En,Ln],K=document.documentElement,mr=matchMedia("(prefers-color-scheme: dark)");function ae(a){if(a instanceof DOMException&&a.name===
 "AbortError")return;let t=a instanceof Error?a.message:String(a);K.dataset.error??=t,oe.hidden=!1,y(oe,t)}addEventListener("error",a=>ae(a.error??a.message));addEventListener(
 "unhandledrejection",a=>ae(a.reason));var oe=o("p",{class:"trouble",role:"alert",hidden:!0}),J=o("main",{id:"main",tabindex:"-1"}),Ts=class{constructor(t){this.
 session=t;this.notes=new cn(this.store,()=>this.capture(),t.exported!==null),document.body.replaceChildren(o("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),
@@ -1395,21 +1396,21 @@ elevant rows pinned"},"Perfetto");notes;picker=o("select",{"aria-label":"Capture
 return e===void 0?t[0]:t.find(n=>n.id===e)}offers(t){switch(t.needs){case"capture":return this.session.captures.length>0||this.store.params.c!==void 0;case"tabl\
 es":return this.session.exported===null&&this.offers(ke);case"light":return this.capture()?.light??!1;case"server":return!this.session.exported;case"runs":return this.
 session.runs;case"nothing":return!0}}tab(){let{tab:t}=this.store.params,e=_s.filter(s=>this.offers(s)),n=this.session.captures.length>0?ke:this.session.live?ks:
-Rn;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(A(this.store.params,{tab:t}))}turn(){this.store.set({theme:K.dataset.theme==="dark"?
+En;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.go(A(this.store.params,{tab:t}))}turn(){this.store.set({theme:K.dataset.theme==="dark"?
 "light":"dark"})}paint(){let{theme:t}=this.store.params,e=K.dataset.theme;K.dataset.theme=K.dataset.print?"light":t==="light"||t==="dark"?t:mr.matches?"dark":"l\
 ight",K.dataset.theme!==e&&this.view?.restyle?.()}paper(t){t?K.dataset.print="1":delete K.dataset.print,t&&J.querySelectorAll("details").forEach(e=>e.open=!0),this.
 paint(),this.view?.restyle?.()}change(t,e){delete K.dataset.ready,this.paint();let n=this.tab(),s=this.session.captures,i=this.capture();if(["capture","tables"].
 includes(n.needs)&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(
-t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),jt()&&this.ready()}reach(t){let e=E(this.store.params);if(this.
+t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),capture:i}),this.head(n,t),jt()&&this.ready()}reach(t){let e=R(this.store.params);if(this.
 reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,this.shown="",J.className="",y(J,o("p",{class:"wait"},`Reading ${t} …`)),this.head(this.
 tab(),this.store.params);let n=()=>this.reaching===e;M("session",{open:t}).then(s=>{n()&&(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.
 store.params,this.store.params))}).catch(s=>{n()&&(J.replaceChildren(),ae(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))
 n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),P(),
 this.shown=e,oe.hidden=!0,delete K.dataset.error;try{this.view=t.open(n),J.className="view-"+t.id,J.replaceChildren(this.view.el)}catch(s){this.view=null,J.replaceChildren(),
-ae(s)}}head(t,e){let n=_s.filter(h=>this.offers(h)).map(h=>({href:E(A(e,{tab:h.id})),title:h.title,here:h===t})),s=JSON.stringify(n);this.linked!==s&&y(this.nav,
+ae(s)}}head(t,e){let n=_s.filter(h=>this.offers(h)).map(h=>({href:R(A(e,{tab:h.id})),title:h.title,here:h===t})),s=JSON.stringify(n);this.linked!==s&&y(this.nav,
 ...n.map(h=>o("a",{href:h.href,"aria-current":h.here?"page":null},h.title))),this.linked=s;let i=this.session.captures,r=e.c??i[0]?.id;this.perfetto.hidden=!this.
 session.perfetto||r===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(r??"")}/`,this.notes.button.hidden=this.capture()===void 0||!["capture","light","\
-tables"].includes(t.needs);let l=pe(this.session);this.picker.hidden=l.length<2||!["capture","light","tables"].includes(t.needs)&&t!==Rn,this.picker.hidden||(y(
+tables"].includes(t.needs);let l=pe(this.session);this.picker.hidden=l.length<2||!["capture","light","tables"].includes(t.needs)&&t!==En,this.picker.hidden||(y(
 this.picker,...l.map(h=>o("option",{value:h.id},h.title))),this.picker.value=e.c??i[0].id),document.title=`${t.title} · ${i.find(h=>h.id===e.c)?.title??i[0]?.title??
 "runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{jt()&&(K.dataset.ready="1")}))}};function $a({exported:a,version:t}){return a!==
 null&&o("details",{class:"exported"},o("summary",null,"standalone page: what is missing"),o("div",null,o("ul",null,...a.left_out.map(e=>o("li",null,e))),o("p",null,
