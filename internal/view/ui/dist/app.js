@@ -441,17 +441,17 @@ s("w +","zoom in",()=>this.zoom(.75)),s("s -","zoom out",()=>this.zoom(1/.75)),s
 !0):r.range!==null&&this.look(Rt(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===
 null)return;let{start:i,end:r}=t.shown(t.selected);e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),area:null,sel:null},"push")}),s("[","the previous step",
 ()=>this.nextStep(-1)),s("]","the next step",()=>this.nextStep(1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",","and the previous one",
-()=>{this.beside(!0)}),s("x","the next span of the same name on the rank",()=>{this.alike("next")}),s("X","and the previous one",()=>{this.alike("previous")}),s(
-"L","the longest span of the same name on the rank",()=>{this.alike("longest")}),s("y","copy the details as text",()=>t.panel.copy()),s("|","move the details be\
-side or below the rows",()=>t.panel.dock.move()),s("ArrowDown","select in the lane below",()=>{this.lanesAway(1)}),s("ArrowUp","and in the lane above",()=>{this.
-lanesAway(-1)}),s("c","to the counterpart on the next rank",()=>this.counterpart(1)),s("C","and on the previous rank",()=>this.counterpart(-1)),s("<","back alon\
-g the arrows: from the GPU to its launch and op",()=>this.along(Us)),s(">","and forward: to the GPU, and to the rank that came last",()=>this.along(js)),s("A","\
-next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks and steps",()=>e.set({heat:t.state.heat==="off"?n.measure:"off"})),s("K","show o\
-r hide the counters",()=>e.set({counters:t.state.counters?"off":null})),s("H","next measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.heat);
-e.set({heat:n.measures[(i+1)%n.measures.length].id})}),s("g","choose a what-if change",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fold all \
-rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all ranks again",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),s("n",
-"the next search result",()=>{this.nextFound(!1)}),s("N","and the previous one",()=>{this.nextFound(!0)}),s("Escape","clear the selection, then the search",()=>{
-t.state.sel>=0||t.state.range!==null?t.clear():e.set({q:null})})}};var Ve=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
+()=>{this.beside(!0)}),t.source.exported||(s("x","the next span of the same name on the rank",()=>{this.alike("next")}),s("X","and the previous one",()=>{this.alike(
+"previous")}),s("L","the longest span of the same name on the rank",()=>{this.alike("longest")})),s("y","copy the details as text",()=>t.panel.copy()),s("|","mo\
+ve the details beside or below the rows",()=>t.panel.dock.move()),s("ArrowDown","select in the lane below",()=>{this.lanesAway(1)}),s("ArrowUp","and in the lane\
+ above",()=>{this.lanesAway(-1)}),s("c","to the counterpart on the next rank",()=>this.counterpart(1)),s("C","and on the previous rank",()=>this.counterpart(-1)),
+s("<","back along the arrows: from the GPU to its launch and op",()=>this.along(Us)),s(">","and forward: to the GPU, and to the rank that came last",()=>this.along(
+js)),s("A","next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks and steps",()=>e.set({heat:t.state.heat==="off"?n.measure:"off"})),s(
+"K","show or hide the counters",()=>e.set({counters:t.state.counters?"off":null})),s("H","next measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.
+heat);e.set({heat:n.measures[(i+1)%n.measures.length].id})}),s("g","choose a what-if change",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fol\
+d all rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all ranks again",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),
+s("n","the next search result",()=>{this.nextFound(!1)}),s("N","and the previous one",()=>{this.nextFound(!0)}),s("Escape","clear the selection, then the search",
+()=>{t.state.sel>=0||t.state.range!==null?t.clear():e.set({q:null})})}};var Ve=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
 this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=Gt(lt(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
 asked===t&&(this.answer=n,this.all=n.known?Vs(n.lengths):[],this.over=Ks(this.all),this.arrived())}).catch(n=>{if(!(n instanceof N)||n.status===0)throw n;this.asked===
 t&&(this.lacks=n.message,this.arrived())})}words(){return[...lt(this.asked)].map(([t,e])=>`${t} ${ht(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
