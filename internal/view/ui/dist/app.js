@@ -265,10 +265,10 @@ n?"◆":"◇")}late(t,e){let n=this.blamed.get(e),s=t.head.late_ns[e]??0;return 
 void 0?n+". ":"")+`It arrives at collectives ${z(s)} a step after the median rank.`},n!==void 0&&s<=0?"late":z(s))}rank(t,e){let{head:n}=t,s=n.ranks[e.rank],i=this.
 moved(t,e.rank),r=e.folded>0||e.open;return o("div",{class:"tl-rank"+(e.rank===t.here?" here":"")+(e.inside?" inside":"")},o("span",null,s),r&&o("button",{"aria\
 -expanded":String(e.open),title:(e.open?"Fold rows of ":"Unfold all rows of ")+s,data:{key:"r"+e.rank},on:{click:()=>this.turn("r"+e.rank)}},o("span",{"aria-hid\
-den":"true"},e.open?"▾ ":"▸ "),e.open?"fewer":`${e.folded} more`),this.late(t,e.rank),i!==""&&o("span",{class:"moved",title:i},i),o("span",{class:"space"}),
-this.pinButton(t,e.rank,e.pinned))}line(t,e){let n=t.head.ranks[e.rank],s=this.moved(t,e.rank);return o("div",{class:"tl-rank tl-line"+(e.rank===t.here?" here":
-"")+(e.inside?" inside":"")},o("button",{"aria-expanded":"false",title:"Unfold all rows of "+n,data:{key:"r"+e.rank},on:{click:()=>this.turn("r"+e.rank)}},o("sp\
-an",{"aria-hidden":"true"},"▸ "),n),this.late(t,e.rank),s!==""&&o("span",{class:"moved",title:s},s),o("span",{class:"space"}),this.pinButton(t,e.rank,!1))}group(t,e){
+den":"true"},e.open?"▾ ":"▸ "),e.open?"fewer":`${e.folded} more`),i===""?this.late(t,e.rank):o("span",{class:"moved",title:i},i),o("span",{class:"space"}),this.
+pinButton(t,e.rank,e.pinned))}line(t,e){let n=t.head.ranks[e.rank],s=this.moved(t,e.rank);return o("div",{class:"tl-rank tl-line"+(e.rank===t.here?" here":"")+(e.
+inside?" inside":"")},o("button",{"aria-expanded":"false",title:"Unfold all rows of "+n,data:{key:"r"+e.rank},on:{click:()=>this.turn("r"+e.rank)}},o("span",{"a\
+ria-hidden":"true"},"▸ "),n),s===""?this.late(t,e.rank):o("span",{class:"moved",title:s},s),o("span",{class:"space"}),this.pinButton(t,e.rank,!1))}group(t,e){
 let n=e.ranks.reduce((h,p)=>(t.head.late_ns[p]??0)>(t.head.late_ns[h]??0)?p:h,e.ranks[0]),s=e.ranks.filter(h=>this.blamed.has(h)),i=s.length>0?s.includes(n)?n:s[0]:
 n,r="g"+e.group,l=bt(t.head,t.how.by)?.id??"group";return o("div",{class:"tl-rank tl-line tl-group"+(!e.open&&e.ranks.includes(t.here)?" here":"")},o("button",{
 "aria-expanded":String(e.open),title:`${e.open?"Fold":"Open"} ${l} ${e.name}: ${e.ranks.length} ranks. The row shows the mean of their compute and communication\
