@@ -97,6 +97,9 @@ func TestPanel(t *testing.T) {
 	if now := rectOf(t, tab, ".tl-panel"); now.X < 0 || now.X+now.Width > 391 || now.Width < 350 {
 		t.Errorf("on a phone the panel is at %+v", now)
 	}
+	if now := rectOf(t, tab, ".tl-facts"); now.X < 0 || now.X > 100 {
+		t.Errorf("on a phone the facts are at %+v", now)
+	}
 }
 
 // TestPositions: positions have µs in ms and all ns; durations have three digits. The details are copied as text by the
@@ -222,5 +225,16 @@ func TestArea(t *testing.T) {
 	ready(t, tab)
 	if param(tab, "area") != "" {
 		t.Errorf("all rows: %q", param(tab, "area"))
+	}
+	tab.Eval(`document.querySelector('.tl-ranksums input[aria-label="Sum up TP02"]').click()`, true)
+	tab.Wait(`document.querySelectorAll(".tl-ranksums tbody tr:not(.tl-none)").length === 3`)
+	press(t, tab, "v")
+	if param(tab, "area") == "" || param(tab, "rows") != "compact" {
+		t.Errorf("without TP02, compact: %q, %q", param(tab, "area"), param(tab, "rows"))
+	}
+	tab.Eval(`document.activeElement.blur()`, false)
+	press(t, tab, "Escape")
+	if area, rows := param(tab, "area"), param(tab, "rows"); area != "" || rows != "compact" {
+		t.Errorf("Escape leaves the area %q and the rows %q", area, rows)
 	}
 }

@@ -20,6 +20,7 @@ func act(t *testing.T, tab *browsertest.Tab, action string) {
 	case "press":
 		tab.Eval(fmt.Sprintf(`(document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true, cancelable: true}))`, what), false)
 	case "type":
+		tab.Wait(`document.activeElement instanceof HTMLInputElement`)
 		tab.Eval(fmt.Sprintf(`{const e = document.activeElement; e.value = %q; e.dispatchEvent(new Event("input", {bubbles: true}));}`, what), false)
 	case "click":
 		selector, text, _ := strings.Cut(what, " | ")

@@ -43,14 +43,14 @@ n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n
 for(let e of t)e==null||e===!1||a.append(typeof e=="number"?String(e):e)}function y(a,...t){a.replaceChildren(),Os(a,...t)}var wr={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"};function xr(a){return(a==="+"?[a]:a.split("+")).map(
 t=>wr[t]??t).join(" + ")}var de=class{bindings=[];dialog=null;constructor(){addEventListener("keydown",t=>this.press(t)),this.bind("?","Everywhere","show the ke\
 ys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(
-r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof HTMLInputElement&&!["checkbox","radio","button","range"].includes(
-e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Enter"&&e.type==="search"&&e.blur(),t.key==="Escape"&&(e.type==="search"&&e.
-value!==""&&(e.value="",e.dispatchEvent(new Event("input"))),e.blur());return}if(e instanceof HTMLInputElement&&e.type==="range"&&t.key.startsWith("Arrow"))return;
-let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altKey?"Alt+":"")+(t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,i=this.bindings.findLast(r=>r.keys.includes(s));i!==
-void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.
-bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].map(([e,n])=>o("section",null,o("h3",
-null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[r>0&&" ",o("kbd",null,xr(i))])),o("dd",null,s.help)]))))),o("form",{method:"dialog"},
-o("button",{class:"button"},"Close"))),this.dialog.showModal()}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function R(a){let t=Object.keys(
+r=>r!==i)}}press(t){if(t.defaultPrevented||document.querySelector("dialog[open]")!==null)return;let e=t.target;if(e instanceof HTMLInputElement&&!["checkbox","r\
+adio","button","range"].includes(e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Enter"&&e.type==="search"&&e.blur(),t.key===
+"Escape"&&(e.type==="search"&&e.value!==""&&(e.value="",e.dispatchEvent(new Event("input"))),e.blur());return}if(e instanceof HTMLInputElement&&e.type==="range"&&
+t.key.startsWith("Arrow"))return;let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altKey?"Alt+":"")+(t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,i=this.bindings.findLast(
+r=>r.keys.includes(s));i!==void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Ke\
+ys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].
+map(([e,n])=>o("section",null,o("h3",null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[r>0&&" ",o("kbd",null,xr(i))])),o("dd",null,s.help)]))))),
+o("form",{method:"dialog"},o("button",{class:"button"},"Close"))),this.dialog.showModal(),this.dialog.scrollTop=0}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function R(a){let t=Object.keys(
 a).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,a[e]])).toString()}function Wt(a,t){let e=Object.assign(Object.create(
 null),a);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function C(a,t,e){let n=a[t];return n!==
 void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function A(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs","panel"])a[n]!==void 0&&(e[n]=a[n]);return Wt(
@@ -265,10 +265,10 @@ n?"◆":"◇")}late(t,e){let n=this.blamed.get(e),s=t.head.late_ns[e]??0;return 
 void 0?n+". ":"")+`It arrives at collectives ${z(s)} a step after the median rank.`},n!==void 0&&s<=0?"late":z(s))}rank(t,e){let{head:n}=t,s=n.ranks[e.rank],i=this.
 moved(t,e.rank),r=e.folded>0||e.open;return o("div",{class:"tl-rank"+(e.rank===t.here?" here":"")+(e.inside?" inside":"")},o("span",null,s),r&&o("button",{"aria\
 -expanded":String(e.open),title:(e.open?"Fold rows of ":"Unfold all rows of ")+s,data:{key:"r"+e.rank},on:{click:()=>this.turn("r"+e.rank)}},o("span",{"aria-hid\
-den":"true"},e.open?"▾ ":"▸ "),e.open?"fewer":`${e.folded} more`),this.late(t,e.rank),i!==""&&o("span",{class:"moved",title:i},i),o("span",{class:"space"}),
-this.pinButton(t,e.rank,e.pinned))}line(t,e){let n=t.head.ranks[e.rank],s=this.moved(t,e.rank);return o("div",{class:"tl-rank tl-line"+(e.rank===t.here?" here":
-"")+(e.inside?" inside":"")},o("button",{"aria-expanded":"false",title:"Unfold all rows of "+n,data:{key:"r"+e.rank},on:{click:()=>this.turn("r"+e.rank)}},o("sp\
-an",{"aria-hidden":"true"},"▸ "),n),this.late(t,e.rank),s!==""&&o("span",{class:"moved",title:s},s),o("span",{class:"space"}),this.pinButton(t,e.rank,!1))}group(t,e){
+den":"true"},e.open?"▾ ":"▸ "),e.open?"fewer":`${e.folded} more`),i===""?this.late(t,e.rank):o("span",{class:"moved",title:i},i),o("span",{class:"space"}),this.
+pinButton(t,e.rank,e.pinned))}line(t,e){let n=t.head.ranks[e.rank],s=this.moved(t,e.rank);return o("div",{class:"tl-rank tl-line"+(e.rank===t.here?" here":"")+(e.
+inside?" inside":"")},o("button",{"aria-expanded":"false",title:"Unfold all rows of "+n,data:{key:"r"+e.rank},on:{click:()=>this.turn("r"+e.rank)}},o("span",{"a\
+ria-hidden":"true"},"▸ "),n),s===""?this.late(t,e.rank):o("span",{class:"moved",title:s},s),o("span",{class:"space"}),this.pinButton(t,e.rank,!1))}group(t,e){
 let n=e.ranks.reduce((h,p)=>(t.head.late_ns[p]??0)>(t.head.late_ns[h]??0)?p:h,e.ranks[0]),s=e.ranks.filter(h=>this.blamed.has(h)),i=s.length>0?s.includes(n)?n:s[0]:
 n,r="g"+e.group,l=bt(t.head,t.how.by)?.id??"group";return o("div",{class:"tl-rank tl-line tl-group"+(!e.open&&e.ranks.includes(t.here)?" here":"")},o("button",{
 "aria-expanded":String(e.open),title:`${e.open?"Fold":"Open"} ${l} ${e.name}: ${e.ranks.length} ranks. The row shows the mean of their compute and communication\
@@ -441,17 +441,17 @@ s("w +","zoom in",()=>this.zoom(.75)),s("s -","zoom out",()=>this.zoom(1/.75)),s
 !0):r.range!==null&&this.look(Rt(r.view,r.range.t0,r.range.t1-r.range.t0,t.all,!0),"push")}),s("m","sum up the work during the selected span",()=>{if(t.selected===
 null)return;let{start:i,end:r}=t.shown(t.selected);e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),area:null,sel:null},"push")}),s("[","the previous step",
 ()=>this.nextStep(-1)),s("]","the next step",()=>this.nextStep(1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",","and the previous one",
-()=>{this.beside(!0)}),s("x","the next span of the same name on the rank",()=>{this.alike("next")}),s("X","and the previous one",()=>{this.alike("previous")}),s(
-"L","the longest span of the same name on the rank",()=>{this.alike("longest")}),s("y","copy the details as text",()=>t.panel.copy()),s("|","move the details be\
-side or below the rows",()=>t.panel.dock.move()),s("ArrowDown","select in the lane below",()=>{this.lanesAway(1)}),s("ArrowUp","and in the lane above",()=>{this.
-lanesAway(-1)}),s("c","to the counterpart on the next rank",()=>this.counterpart(1)),s("C","and on the previous rank",()=>this.counterpart(-1)),s("<","back alon\
-g the arrows: from the GPU to its launch and op",()=>this.along(Us)),s(">","and forward: to the GPU, and to the rank that came last",()=>this.along(js)),s("A","\
-next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks and steps",()=>e.set({heat:t.state.heat==="off"?n.measure:"off"})),s("K","show o\
-r hide the counters",()=>e.set({counters:t.state.counters?"off":null})),s("H","next measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.heat);
-e.set({heat:n.measures[(i+1)%n.measures.length].id})}),s("g","choose a what-if change",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fold all \
-rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all ranks again",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),s("n",
-"the next search result",()=>{this.nextFound(!1)}),s("N","and the previous one",()=>{this.nextFound(!0)}),s("Escape","clear the selection, then the search",()=>{
-t.state.sel>=0||t.state.range!==null?t.clear():e.set({q:null})})}};var Ve=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
+()=>{this.beside(!0)}),t.source.exported||(s("x","the next span of the same name on the rank",()=>{this.alike("next")}),s("X","and the previous one",()=>{this.alike(
+"previous")}),s("L","the longest span of the same name on the rank",()=>{this.alike("longest")})),s("y","copy the details as text",()=>t.panel.copy()),s("|","mo\
+ve the details beside or below the rows",()=>t.panel.dock.move()),s("ArrowDown","select in the lane below",()=>{this.lanesAway(1)}),s("ArrowUp","and in the lane\
+ above",()=>{this.lanesAway(-1)}),s("c","to the counterpart on the next rank",()=>this.counterpart(1)),s("C","and on the previous rank",()=>this.counterpart(-1)),
+s("<","back along the arrows: from the GPU to its launch and op",()=>this.along(Us)),s(">","and forward: to the GPU, and to the rank that came last",()=>this.along(
+js)),s("A","next way to align ranks",()=>this.cycle()),s("h","show or hide the map of ranks and steps",()=>e.set({heat:t.state.heat==="off"?n.measure:"off"})),s(
+"K","show or hide the counters",()=>e.set({counters:t.state.counters?"off":null})),s("H","next measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.
+heat);e.set({heat:n.measures[(i+1)%n.measures.length].id})}),s("g","choose a what-if change",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fol\
+d all rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all ranks again",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),
+s("n","the next search result",()=>{this.nextFound(!1)}),s("N","and the previous one",()=>{this.nextFound(!0)}),s("Escape","clear the selection, then the search",
+()=>{t.state.sel>=0||t.state.range!==null?t.clear():e.set({q:null})})}};var Ve=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
 this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=Gt(lt(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
 asked===t&&(this.answer=n,this.all=n.known?Vs(n.lengths):[],this.over=Ks(this.all),this.arrived())}).catch(n=>{if(!(n instanceof N)||n.status===0)throw n;this.asked===
 t&&(this.lacks=n.message,this.arrived())})}words(){return[...lt(this.asked)].map(([t,e])=>`${t} ${ht(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
@@ -670,16 +670,16 @@ body:r}=this.at,l=be(t,e);if(l===null)return!1;let h=l.ranks.length>0?{pin:G([..
 l.step<0?i.set({...h,y:null,q:null},"push"):s.steps(l.step,l.step,"push",{...h,step:l.step,y:null,q:null}),!0}tools(){let{head:t,state:e,store:n}=this.at,{how:s}=e,
 {pins:i}=s;if(t.ranks.length<2)return[];let r=e.only.length===i.length&&i.every(h=>e.only.includes(h)),l=o("select",{"aria-label":"Group ranks by",title:"Group \
 ranks (key: G); a group opens by a click or e",on:{change:()=>this.group(l.value)}},o("option",{value:""},"no groups"),...t.groupings.map(h=>o("option",{value:h.
-id},"by "+(Ur[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("button",{class:"choice","aria-pressed":String(s.late),title:"Lis\
-t the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),t.ranks.length>2&&o("button",{class:"choice","aria-p\
-ressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact"),i.length>0&&!r&&o("span",{class:"tl-only"},"pinned "+
-ge(t,i),i.length>1&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.compare()}},"compare"),
-o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},"✕"))]}bind(){let{at:t}=this,e=(n,s,i)=>t.context.
-keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.next(-1)),e("p","pin the rank on top, or unpin i\
-t",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all rows",()=>this.compact()),
-e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.head.groupings.map(s=>s.
-id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.rank);n!==""&&t.moves.turn(
-n)}),e("E","open or fold all groups",()=>this.all()))}};var jr=3;function wi(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
+id},"by "+(Ur[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("span",{role:"group","aria-label":"List of ranks"},o("button",{class:"\
+choice","aria-pressed":String(s.late),title:"List the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),o("b\
+utton",{class:"choice","aria-pressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact")),i.length>0&&!r&&o("sp\
+an",{class:"tl-only"},"pinned "+ge(t,i),i.length>1&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.
+compare()}},"compare"),o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},"✕"))]}bind(){let{at:t}=this,
+e=(n,s,i)=>t.context.keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.next(-1)),e("p","pin the ra\
+nk on top, or unpin it",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all \
+rows",()=>this.compact()),e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.
+head.groupings.map(s=>s.id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.
+rank);n!==""&&t.moves.turn(n)}),e("E","open or fold all groups",()=>this.all()))}};var jr=3;function wi(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
 let l=i();return l%2===0?l/2:-(l+1)/2};for(let l=e.getUint32(0,!0);l>0;l--){s+=4;let h=i(),p=t[s++]===1,d=new Float64Array(h),u=new Float64Array(h),m=new Int32Array(
 h),c=new Uint32Array(h);for(let b=0;b<h;b++)d[b]=r();for(let b=0,w=0;b<h;b++)d[b]+=w,w=u[b]=d[b]+i();for(let b=0,w=0;b<h;b++)w=m[b]=w+r();for(let b=0;b<h;b++)c[b]=
 i();let f=t.slice(s,s+h),g=t.slice(s+h,s+2*h);s+=2*h;let x=null;if(p){x=new Float64Array(h);for(let b=0;b<h;b++)x[b]=i()}n.push({start:d,end:u,span:m,name:c,class:f,
@@ -747,17 +747,18 @@ resolve([]):M("timeline/parts",{c:this.c,domain:t.domain,index:t.index})}moved(t
 return this.told!==null?this.head.columns?this.told.then(i=>i.hit(t,e,n)):Promise.resolve(null):(e=Math.floor(e),M("timeline/hit",{c:this.c,lane:t,from:e,to:Math.
 max(Math.ceil(n),e+1),axis:s?"stretched":null}))}alike(t,e){return this.exported?Promise.resolve(null):M("timeline/alike",{c:this.c,rank:t.rank,span:t.span,which:e})}beside(t,e){
 return this.told!==null?this.head.columns?this.told.then(n=>n.beside(t,e)):Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:
-null})}};function ss(a,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,d=n.heat!=="off",u=n.by==="step"?`at step ${n.step}`:n.by===
-"collective"?"at the one nearest to the middle":"between collectives";y(a,l,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(m=>o(
-"button",{class:"choice",title:m.help,"aria-pressed":String(m.by===n.by),data:{align:m.by},on:{click:()=>r.choose(m.by)}},m.title))),n.by!=="wall"&&o("span",{class:"\
-tl-soft"},u),n.only.length>0&&o("span",{class:"tl-only"},"only "+ge(s,n.only),o("button",{class:"quiet",title:"All ranks (key: r)","aria-label":"All ranks",on:{
-click:()=>i.set({only:null})}},"✕")),...t.ranks.tools(),n.by==="wall"&&s.steps.length>1&&h.picker(s.ranks,n.rank,t.context.capture?.fixes??[],m=>i.set({set:m},
-"push")),n.by==="wall"&&h.outcome()!==""&&o("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.outcome()),o("span",{class:"space"}),s.steps.length>1&&o("bu\
-tton",{class:"button","aria-pressed":String(d),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:d?"off":s.measure})}},"map"),s.counters>0&&o("button",{
-class:"button","aria-pressed":String(n.counters),title:"Memory, requests, clocks (key: K)",on:{click:()=>i.set({counters:n.counters?"off":null})}},"counters"),o(
-"button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>r.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom ou\
-t (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},"−"),o("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/
-2)}},"+"),e),p===l?l.focus():p?.classList.contains("tl-whatif")&&a.querySelector(".tl-whatif")?.focus()}var Yr=200,Jr=2,Qr=[-1,-1],is=class{constructor(t,e){this.context=t;this.head=e;this.all=Te(e),this.state=At(this.store.params,e),this.source=new on(e,this.store.
+null})}};function ss(a,t,e){let n=c=>c.getAttribute("aria-label")??c.textContent,{state:s,head:i,store:r,moves:l,search:h,ghosts:p}=t,d=a.contains(document.activeElement)?
+n(document.activeElement):null,u=s.heat!=="off",m=s.by==="step"?`at step ${s.step}`:s.by==="collective"?"at the one nearest to the middle":"between collectives";
+y(a,h,o("span",{role:"group","aria-label":"Align ranks by (key: A)"},...l.choices().map(c=>o("button",{class:"choice",title:c.help,"aria-pressed":String(c.by===
+s.by),data:{align:c.by},on:{click:()=>l.choose(c.by)}},c.title))),s.by!=="wall"&&o("span",{class:"tl-soft"},m),s.only.length>0&&o("span",{class:"tl-only"},"only\
+ "+ge(i,s.only),o("button",{class:"quiet",title:"All ranks (key: r)","aria-label":"All ranks",on:{click:()=>r.set({only:null})}},"✕")),...t.ranks.tools(),s.by===
+"wall"&&i.steps.length>1&&p.picker(i.ranks,s.rank,t.context.capture?.fixes??[],c=>r.set({set:c},"push")),s.by==="wall"&&p.outcome()!==""&&o("span",{class:"tl-so\
+ft tl-outcome",title:p.outcome()},p.outcome()),o("span",{class:"tl-view"},i.steps.length>1&&o("button",{class:"button","aria-pressed":String(u),title:"Ranks × s\
+teps (key: h)",on:{click:()=>r.set({heat:u?"off":i.measure})}},"map"),i.counters>0&&o("button",{class:"button","aria-pressed":String(s.counters),title:"Memory, \
+requests, clocks (key: K)",on:{click:()=>r.set({counters:s.counters?"off":null})}},"counters"),o("button",{class:"button",title:"The whole capture (key: 0)",on:{
+click:()=>l.whole()}},"whole"),o("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>l.zoom(2,t.width/2)}},"−"),o("button",
+{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>l.zoom(.5,t.width/2)}},"+"),e)),d!==null&&[...a.querySelectorAll("input, select, b\
+utton")].find(c=>n(c)===d)?.focus()}var Yr=200,Jr=2,Qr=[-1,-1],is=class{constructor(t,e){this.context=t;this.head=e;this.all=Te(e),this.state=At(this.store.params,e),this.source=new on(e,this.store.
 params.c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Zt(o("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,
 s),this.minimap=new Be(o("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new ze(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({
 heat:r}),pick:(r,l)=>this.moves.compare(r,l),open:r=>this.moves.turn("g"+r),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new Ve(
@@ -806,7 +807,7 @@ String(i))),n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof 
 "overlay","lanes")}rows(){return He(this.head,this.plan)}rowsOf(t){return this.plan.groups.filter(n=>t.includes(n.rank)).map(n=>({rank:n.rank,rows:n.rows.map(s=>s.
 row)})).flatMap(n=>{let s=n.rows.filter(i=>this.state.rows.includes(i));return s.length>0?s:n.rows})}forget(){let{range:t,rows:e}=At(this.store.params,this.head);
 Object.assign(this.state,{range:t,rows:e}),this.draw("overlay")}unpoint(){this.pointer.box=null,this.crossing=null,P()}clear(){this.store.set({sel:null,r0:null,
-r1:null,rows:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretc\
+r1:null,area:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretc\
 hed")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){
 for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=Xn(),this.painter.restyle(),this.draw(
 "lanes","heat","overlay","gutter");let t=document.documentElement.dataset.print!==void 0;this.el.style.width=t?this.el.clientWidth+"px":"",this.el.style.zoom=t?

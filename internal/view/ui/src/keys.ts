@@ -37,7 +37,7 @@ export class Keys {
   }
 
   private press(e: KeyboardEvent): void {
-    if (e.defaultPrevented || this.dialog?.open) return;
+    if (e.defaultPrevented || document.querySelector("dialog[open]") !== null) return; // a dialog has its own keys
     const target = e.target as HTMLElement;
     // Who writes or chooses something means the letter itself; Escape leads out.
     const writing = target instanceof HTMLInputElement && !["checkbox", "radio", "button", "range"].includes(target.type);
@@ -78,5 +78,6 @@ export class Keys {
       h("form", { method: "dialog" }, h("button", { class: "button" }, "Close")),
     );
     this.dialog.showModal();
+    this.dialog.scrollTop = 0; // the button at its end has the focus
   }
 }

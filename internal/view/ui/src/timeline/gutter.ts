@@ -96,14 +96,14 @@ export class Gutter {
       h("span", null, name),
       fold && h("button", { "aria-expanded": String(g.open), title: (g.open ? "Fold rows of " : "Unfold all rows of ") + name, data: { key: "r" + g.rank }, on: { click: () => this.turn("r" + g.rank) } },
         h("span", { "aria-hidden": "true" }, g.open ? "▾ " : "▸ "), g.open ? "fewer" : `${g.folded} more`),
-      this.late(n, g.rank), label !== "" && h("span", { class: "moved", title: label }, label), h("span", { class: "space" }), this.pinButton(n, g.rank, g.pinned));
+      label === "" ? this.late(n, g.rank) : h("span", { class: "moved", title: label }, label), h("span", { class: "space" }), this.pinButton(n, g.rank, g.pinned));
   }
 
   private line(n: Named, g: Group): HTMLElement {
     const name = n.head.ranks[g.rank], label = this.moved(n, g.rank);
     return h("div", { class: "tl-rank tl-line" + (g.rank === n.here ? " here" : "") + (g.inside ? " inside" : "") },
       h("button", { "aria-expanded": "false", title: "Unfold all rows of " + name, data: { key: "r" + g.rank }, on: { click: () => this.turn("r" + g.rank) } }, h("span", { "aria-hidden": "true" }, "▸ "), name),
-      this.late(n, g.rank), label !== "" && h("span", { class: "moved", title: label }, label), h("span", { class: "space" }), this.pinButton(n, g.rank, false));
+      label === "" ? this.late(n, g.rank) : h("span", { class: "moved", title: label }, label), h("span", { class: "space" }), this.pinButton(n, g.rank, false));
   }
 
   private group(n: Named, s: Sums): HTMLElement {

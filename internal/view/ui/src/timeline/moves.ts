@@ -241,9 +241,11 @@ export class Moves {
     bind("]", "the next step", () => this.nextStep(1));
     bind(".", "select the next span of the lane", () => void this.beside(false));
     bind(",", "and the previous one", () => void this.beside(true));
-    bind("x", "the next span of the same name on the rank", () => void this.alike("next"));
-    bind("X", "and the previous one", () => void this.alike("previous"));
-    bind("L", "the longest span of the same name on the rank", () => void this.alike("longest"));
+    if (!at.source.exported) { // an exported page does not know them
+      bind("x", "the next span of the same name on the rank", () => void this.alike("next"));
+      bind("X", "and the previous one", () => void this.alike("previous"));
+      bind("L", "the longest span of the same name on the rank", () => void this.alike("longest"));
+    }
     bind("y", "copy the details as text", () => at.panel.copy());
     bind("|", "move the details beside or below the rows", () => at.panel.dock.move());
     bind("ArrowDown", "select in the lane below", () => void this.lanesAway(1));

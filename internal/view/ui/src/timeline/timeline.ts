@@ -345,7 +345,7 @@ export class Timeline implements View {
   }
 
   clear(): void {
-    this.store.set({ sel: null, r0: null, r1: null, rows: null });
+    this.store.set({ sel: null, r0: null, r1: null, area: null });
     this.panel.hide();
   }
 

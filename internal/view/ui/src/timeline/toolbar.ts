@@ -5,7 +5,8 @@ import { ranksText } from "./groups";
 import type { Timeline } from "./timeline";
 
 export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): void {
-  const { state, head, store, moves, search, ghosts } = at, focus = document.activeElement, map = state.heat !== "off";
+  const label = (e: Element) => e.getAttribute("aria-label") ?? e.textContent;
+  const { state, head, store, moves, search, ghosts } = at, focus = el.contains(document.activeElement) ? label(document.activeElement!) : null, map = state.heat !== "off";
   const where = state.by === "step" ? `at step ${state.step}` : state.by === "collective" ? "at the one nearest to the middle" : "between collectives";
   fill(el, search,
     h("span", { role: "group", "aria-label": "Align ranks by (key: A)" }, ...moves.choices().map((a) =>
@@ -16,13 +17,12 @@ export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): voi
     ...at.ranks.tools(),
     state.by === "wall" && head.steps.length > 1 && ghosts.picker(head.ranks, state.rank, at.context.capture?.fixes ?? [], (set) => store.set({ set }, "push")),
     state.by === "wall" && ghosts.outcome() !== "" && h("span", { class: "tl-soft tl-outcome", title: ghosts.outcome() }, ghosts.outcome()),
-    h("span", { class: "space" }),
-    head.steps.length > 1 && h("button", { class: "button", "aria-pressed": String(map), title: "Ranks × steps (key: h)", on: { click: () => store.set({ heat: map ? "off" : head.measure }) } }, "map"),
-    head.counters > 0 && h("button", { class: "button", "aria-pressed": String(state.counters), title: "Memory, requests, clocks (key: K)", on: { click: () => store.set({ counters: state.counters ? "off" : null }) } }, "counters"),
-    h("button", { class: "button", title: "The whole capture (key: 0)", on: { click: () => moves.whole() } }, "whole"),
-    h("button", { class: "button", "aria-label": "Zoom out", title: "Zoom out (key: s)", on: { click: () => moves.zoom(2, at.width / 2) } }, "−"),
-    h("button", { class: "button", "aria-label": "Zoom in", title: "Zoom in (key: w)", on: { click: () => moves.zoom(0.5, at.width / 2) } }, "+"),
-    length);
-  if (focus === search) search.focus();
-  else if (focus?.classList.contains("tl-whatif")) el.querySelector<HTMLElement>(".tl-whatif")?.focus();
+    h("span", { class: "tl-view" },
+      head.steps.length > 1 && h("button", { class: "button", "aria-pressed": String(map), title: "Ranks × steps (key: h)", on: { click: () => store.set({ heat: map ? "off" : head.measure }) } }, "map"),
+      head.counters > 0 && h("button", { class: "button", "aria-pressed": String(state.counters), title: "Memory, requests, clocks (key: K)", on: { click: () => store.set({ counters: state.counters ? "off" : null }) } }, "counters"),
+      h("button", { class: "button", title: "The whole capture (key: 0)", on: { click: () => moves.whole() } }, "whole"),
+      h("button", { class: "button", "aria-label": "Zoom out", title: "Zoom out (key: s)", on: { click: () => moves.zoom(2, at.width / 2) } }, "−"),
+      h("button", { class: "button", "aria-label": "Zoom in", title: "Zoom in (key: w)", on: { click: () => moves.zoom(0.5, at.width / 2) } }, "+"),
+      length));
+  if (focus !== null) [...el.querySelectorAll<HTMLElement>("input, select, button")].find((e) => label(e) === focus)?.focus();
 }
