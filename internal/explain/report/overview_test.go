@@ -80,7 +80,7 @@ func TestColours(t *testing.T) {
 	}{
 		{"late", "wait, 40.0 %: collectives that have started wait for their last rank; 75.0 % of it is on the other ranks in the steps in which TP01 is late", []result.Finding{late}, 0, 60},
 		{"healthy", "wait, 40.0 %: collectives that have started wait for their last rank; no late rank explains it; TP01 arrives last most often, at 7 of 9 collectives", nil, -1, 60},
-		{"start", "wait, 40.0 %: collectives that have started wait for their last rank; no late rank explains it; TP01 arrives last most often, at 7 of 9 collectives; 72.9 % of it is in the first step, which the start of the profilers delays", nil, -1, 840},
+		{"start", "wait, 40.0 %: collectives that have started wait for their last rank; no late rank explains it; TP01 arrives last most often, at 7 of 9 collectives; 72.9 % of it is in the first step, in which the profilers start", nil, -1, 840},
 	} {
 		r.Findings, r.Steps[0].Ranks[0].ExposedWait = c.found, c.first
 		got := NewOverview(r).Colours
