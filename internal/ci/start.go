@@ -94,9 +94,18 @@ func gone(group int, limit time.Duration) bool {
 	return false
 }
 
-// lastLine returns the last line of a file.
+// lastLine returns the last line of a file, at most lastBytes of it.
 func lastLine(path string) string {
-	text, err := os.ReadFile(path)
+	const lastBytes = 4 << 10
+	f, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.Size() > lastBytes {
+		_, _ = f.Seek(-lastBytes, io.SeekEnd) // else the line is read from the beginning
+	}
+	text, err := io.ReadAll(io.LimitReader(f, lastBytes))
 	if err != nil {
 		return err.Error()
 	}

@@ -258,7 +258,7 @@ func (c *ciGateCmd) compare(ctx context.Context, e *env, found *ci.Result, text 
 
 // write writes the report and the result, and publishes them to the system that runs the job.
 func (c *ciGateCmd) write(found *ci.Result, text []byte) error {
-	if err := os.WriteFile(found.Report, text, 0o644); err != nil {
+	if err := atomicfile.Write(found.Report, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err
 	}
 	if err := atomicfile.JSON(filepath.Join(c.Out, "gate.json"), found); err != nil {
