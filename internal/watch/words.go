@@ -39,7 +39,7 @@ func (v *Verdict) sentence(rule, answer string) string {
 		return fmt.Sprintf("same work, slower: %s, %s takes longer than the others for the same work: %s%s", since, v.Rank, why, alone)
 	}
 	if v.Kind == Stalled {
-		return fmt.Sprintf("stopped process: %s, %s %s, as a process that is stopped and continued, has used up its CPU quota, or is busy at these times; in the window: %s", since, v.Rank, v.Stalls.says(), cmp.Or(answer, "no finding"))
+		return fmt.Sprintf("stalled process: %s, %s %s, as a process that is stopped and continued, has used up its CPU quota, or is busy at these times; in the window: %s", since, v.Rank, v.Stalls.says(), cmp.Or(answer, "no finding"))
 	}
 	if v.Kind == Overload {
 		return fmt.Sprintf("overload: %s, requests arrive faster than the server serves them, and no rank stands out; in the window: %s", since, cmp.Or(answer, "no finding"))
