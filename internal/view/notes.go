@@ -81,7 +81,8 @@ func readNotes(run *runs.Run) ([]Note, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the notes of run %s cannot be read: %w", run.ID(), err)
 	}
-	return slices.DeleteFunc(list, func(n Note) bool { return !strings.HasPrefix(n.Address, "#") }), nil
+	list = slices.DeleteFunc(list, func(n Note) bool { return !strings.HasPrefix(n.Address, "#") })
+	return append([]Note{}, list...), nil // not nil, even if the file has null
 }
 
 // changeNotes adds a note, or removes one. The body of the request is {"add": {"text": …, "address": …}} or
@@ -92,7 +93,7 @@ func (s *Server) changeNotes(w http.ResponseWriter, r *http.Request) {
 		Remove string
 	}
 	err := json.NewDecoder(io.LimitReader(r.Body, httpguard.MostControl)).Decode(&asked)
-	if err != nil || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+	if err != nil || asked.Add == nil && asked.Remove == "" || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		s.refuse(w, r, bad(`send JSON such as {"add": {"text": "late", "address": "#tab=timeline"}}`))
 		return
 	}

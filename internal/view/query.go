@@ -6,11 +6,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/export"
@@ -88,12 +90,11 @@ func (c *Capture) sendDatabase(w http.ResponseWriter, r *http.Request) error {
 		return errStatus{http.StatusRequestEntityTooLarge, fmt.Errorf("the tables of %s spans take about %s, more than the %s that a page can hold: write them with stepscope trace export -o FILE.sqlite, and query that file",
 			metric.Count(int(spans)), metric.Bytes(int(size)), metric.Bytes(mostDatabase))}
 	}
-	out, err := os.CreateTemp("", "stepscope-query-*.sqlite")
+	out, err := atomicfile.Scratch(filepath.Join(os.TempDir(), "stepscope-query.sqlite"))
 	if err != nil {
 		return err
 	}
-	defer os.Remove(out.Name())
-	defer out.Close()
+	defer atomicfile.Discard(out)
 	c.again.Lock()
 	err = export.Database(r.Context(), c.Traces, out)
 	c.again.Unlock()

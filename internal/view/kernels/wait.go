@@ -12,7 +12,7 @@ import (
 // Waiting is the name of the row for the time that collective kernels wait for other ranks. The kernels' own rows have
 // only the transfer. waitClass is its class.
 const (
-	Waiting   = "waiting for other ranks"
+	Waiting   = "waiting for other ranks, or they were not recorded"
 	waitClass = "wait"
 )
 

@@ -1,6 +1,9 @@
 package timeline
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Alike returns a span with the name of the given span on any row of its rank, or nil if there is none: the longest one,
 // the next one, or the previous one.
@@ -10,18 +13,21 @@ func (t *Timeline) Alike(rank int, span int32, which string) (*Link, error) {
 	}
 	r := t.ranks[rank]
 	own, _ := t.bounds(r, span)
-	before := func(start int64, i int32) bool { return start < own || start == own && i < span }
+	// order compares spans by start, and those with the same start by number.
+	order := func(l *lane, i int, start int64, than int32) int {
+		return cmp.Or(cmp.Compare(l.start[i], start), cmp.Compare(l.span[i], than))
+	}
 	var better func(l *lane, i int, best candidate) bool
 	switch which {
 	case "longest":
 		better = func(l *lane, i int, best candidate) bool { return l.end[i]-l.start[i] > best.dur }
 	case "next":
 		better = func(l *lane, i int, best candidate) bool {
-			return l.span[i] != span && !before(l.start[i], l.span[i]) && (best.span < 0 || l.start[i] < best.start)
+			return order(l, i, own, span) > 0 && (best.span < 0 || order(l, i, best.start, best.span) < 0)
 		}
 	case "previous":
 		better = func(l *lane, i int, best candidate) bool {
-			return before(l.start[i], l.span[i]) && (best.span < 0 || l.start[i] > best.start)
+			return order(l, i, own, span) < 0 && (best.span < 0 || order(l, i, best.start, best.span) > 0)
 		}
 	default:
 		return nil, fmt.Errorf("which=%s: want longest, next or previous", which)

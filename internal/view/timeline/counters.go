@@ -83,7 +83,7 @@ func (t *Timeline) Sampled(from Samples) {
 		t.gpus(from.GPUs)
 	}
 	for i := range t.counters {
-		t.counters[i].peak()
+		t.counters[i].peak(t.from, t.to)
 	}
 }
 
@@ -240,15 +240,18 @@ func (t *Timeline) rankOf(s *trace.GPUState) int {
 	})
 }
 
-// peak finds the highest value.
-func (c *counter) peak() {
-	c.All = len(c.series)
+// peak finds the highest value of an interval. The last value before the interval applies from its beginning.
+func (c *counter) peak(from, to int64) {
+	c.All, c.At = len(c.series), from
 	first := true
 	for i := range c.series {
 		s := &c.series[i]
 		for k, v := range s.v {
-			if first || v > c.Peak {
-				c.Peak, c.At, c.Of, c.Rank, first = v, s.at[k], columns.Clean(s.name), s.rank, false
+			if s.at[k] > to {
+				break
+			}
+			if passed := k+1 < len(s.at) && s.at[k+1] <= from; !passed && (first || v > c.Peak) {
+				c.Peak, c.At, c.Of, c.Rank, first = v, max(s.at[k], from), columns.Clean(s.name), s.rank, false
 			}
 		}
 	}

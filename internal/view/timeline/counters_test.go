@@ -40,9 +40,14 @@ func TestCounterSummary(t *testing.T) {
 		s.add(50, float64(100-rank))
 		c.series = append(c.series, s)
 	}
-	c.peak()
+	c.peak(0, 100)
 	if c.Peak != 100 || c.Rank != 0 || c.At != 50 {
 		t.Errorf("peak %v of %d at %d", c.Peak, c.Rank, c.At)
+	}
+	// The value that applies at the beginning of an interval counts, and no value after its end.
+	early := c
+	if early.peak(10, 40); early.Peak != 64 || early.Rank != 64 || early.At != 10 {
+		t.Errorf("peak from 10 to 40: %v of %d at %d", early.Peak, early.Rank, early.At)
 	}
 	tl := &Timeline{counters: []counter{c}}
 	of := tl.Counters(0, 100, 10, 7).Counters[0]

@@ -52,23 +52,14 @@ type told struct {
 	group *[]member // nil: it has none
 }
 
-// tell adds the details of spans, as far as space and time permit: first those of pinned rows, the longest first.
+// tell adds the details of spans, as far as space and time permit: those in first, then those of pinned rows, the longest
+// first.
 func (t *Timeline) tell(p Pack, head *Head, e *Exported, first []SpanOf) error {
-	drawn := t.drawn(e)
-	for _, s := range first {
-		for i := range drawn {
-			if drawn[i].rank == s.Rank && drawn[i].span == s.Span {
-				at := drawn[i]
-				copy(drawn[1:i+1], drawn[:i])
-				drawn[0] = at
-				break
-			}
-		}
-	}
+	drawn := t.drawn(e, first)
 	x := telling{t: t, all: head.Columns, left: mostCompared, groups: map[group]*[]member{}}
 	var of []told
 	for _, at := range drawn[:min(len(drawn), mostTold, max(p.Left(), 0)/leastDetail)] {
-		one, err := x.tell(at.rank, at.span)
+		one, err := x.tell(at.Rank, at.Span)
 		if err != nil {
 			return err
 		}
@@ -103,33 +94,36 @@ const (
 
 // place is a span that is drawn individually.
 type place struct {
-	rank   int
-	span   int32
-	pinned bool
-	dur    int64
+	SpanOf
+	turn int // 0: it is told first; 1: it is on a pinned row; 2: neither
+	dur  int64
 }
 
 // drawn returns the spans that are drawn individually, in the order in which details are given.
-func (t *Timeline) drawn(e *Exported) (drawn []place) {
+func (t *Timeline) drawn(e *Exported, first []SpanOf) (drawn []place) {
+	proofs := map[SpanOf]bool{}
+	for _, s := range first {
+		proofs[s] = true
+	}
 	for _, row := range t.rows {
 		for _, l := range t.lanes[row.Lane : row.Lane+row.Lanes] {
 			e.All += len(l.span)
 			for i, span := range l.span {
 				if dur := l.end[i] - l.start[i]; e.Finest == 0 || dur >= minColumns<<e.Finest {
-					drawn = append(drawn, place{l.rank, span, row.Pinned, dur})
+					at := place{SpanOf{Rank: l.rank, Span: span}, 2, dur}
+					if proofs[at.SpanOf] {
+						at.turn = 0
+					} else if row.Pinned {
+						at.turn = 1
+					}
+					drawn = append(drawn, at)
 				}
 			}
 		}
 	}
 	e.Drawn = len(drawn)
 	slices.SortFunc(drawn, func(a, b place) int {
-		if a.pinned != b.pinned {
-			if a.pinned {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(b.dur, a.dur), cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span))
+		return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(b.dur, a.dur), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Span, b.Span))
 	})
 	return drawn
 }
