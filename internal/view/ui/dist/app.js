@@ -46,11 +46,12 @@ ys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n
 r=>r!==i)}}press(t){if(t.defaultPrevented||document.querySelector("dialog[open]")!==null)return;let e=t.target;if(e instanceof HTMLInputElement&&!["checkbox","r\
 adio","button","range"].includes(e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Enter"&&e.type==="search"&&e.blur(),t.key===
 "Escape"&&(e.type==="search"&&e.value!==""&&(e.value="",e.dispatchEvent(new Event("input"))),e.blur());return}if(e instanceof HTMLInputElement&&e.type==="range"&&
-t.key.startsWith("Arrow"))return;let s=(t.ctrlKey||t.metaKey?"Ctrl+":"")+(t.altKey?"Alt+":"")+(t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,i=this.bindings.findLast(
-r=>r.keys.includes(s));i!==void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.body.appendChild(o("dialog",{class:"keys-dialog","aria-label":"Ke\
-ys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,"Keys"),o("div",{class:"keys-groups"},...[...t].
-map(([e,n])=>o("section",null,o("h3",null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[r>0&&" ",o("kbd",null,xr(i))])),o("dd",null,s.help)]))))),
-o("form",{method:"dialog"},o("button",{class:"button"},"Close"))),this.dialog.showModal(),this.dialog.scrollTop=0}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function R(a){let t=Object.keys(
+t.key.startsWith("Arrow"))return;let s=t.altKey&&/^[^\w ]$/.test(t.key),i=(!s&&(t.ctrlKey||t.metaKey)?"Ctrl+":"")+(!s&&t.altKey?"Alt+":"")+(t.shiftKey&&t.key.length>
+1?"Shift+":"")+t.key,r=this.bindings.findLast(l=>l.keys.includes(i));r!==void 0&&(t.preventDefault(),r.run(t))}show(){this.dialog??=document.body.appendChild(o(
+"dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);y(this.dialog,o("h2",null,
+"Keys"),o("div",{class:"keys-groups"},...[...t].map(([e,n])=>o("section",null,o("h3",null,e),o("dl",null,...n.flatMap(s=>[o("dt",null,...s.keys.flatMap((i,r)=>[
+r>0&&" ",o("kbd",null,xr(i))])),o("dd",null,s.help)]))))),o("form",{method:"dialog"},o("button",{class:"button"},"Close"))),this.dialog.showModal(),this.dialog.
+scrollTop=0}};function St(a){let t=Object.create(null);for(let[e,n]of new URLSearchParams(a.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function R(a){let t=Object.keys(
 a).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,a[e]])).toString()}function Wt(a,t){let e=Object.assign(Object.create(
 null),a);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function C(a,t,e){let n=a[t];return n!==
 void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function A(a,t){let e=Object.create(null);for(let n of["theme","c","run","vs","panel"])a[n]!==void 0&&(e[n]=a[n]);return Wt(
@@ -673,13 +674,13 @@ ranks (key: G); a group opens by a click or e",on:{change:()=>this.group(l.value
 id},"by "+(Ur[h.id]??h.id))));return l.value=s.by,[t.groupings.length>0&&l,t.ranks.length>2&&o("span",{role:"group","aria-label":"List of ranks"},o("button",{class:"\
 choice","aria-pressed":String(s.late),title:"List the ranks that arrive latest at collectives first (key: o)",on:{click:()=>this.latest()}},"latest first"),o("b\
 utton",{class:"choice","aria-pressed":String(s.compact),title:"One line for each rank (key: v)",on:{click:()=>this.compact()}},"compact")),i.length>0&&!r&&o("sp\
-an",{class:"tl-only"},"pinned "+ge(t,i),i.length>1&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step (key: P)",on:{click:()=>this.
-compare()}},"compare"),o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},"✕"))]}bind(){let{at:t}=this,
-e=(n,s,i)=>t.context.keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.next(-1)),e("p","pin the ra\
-nk on top, or unpin it",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one line for each rank, or all \
-rows",()=>this.compact()),e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to group ranks",()=>{let n=["",...t.
-head.groupings.map(s=>s.id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{let n=this.groupOf(t.state.
-rank);n!==""&&t.moves.turn(n)}),e("E","open or fold all groups",()=>this.all()))}};var jr=3;function wi(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
+an",{class:"tl-only"},"pinned "+ge(t,i),i.length>1&&o("button",{class:"button",title:"Show the pinned ranks alone, aligned at the chosen step, if there is one (\
+key: P)",on:{click:()=>this.compare()}},"compare"),o("button",{class:"quiet",title:"Unpin all","aria-label":"Unpin all",on:{click:()=>n.set({pin:null},"push")}},
+"✕"))]}bind(){let{at:t}=this,e=(n,s,i)=>t.context.keys.bind(n,"Ranks",s,i);e("j","the next rank or group",()=>this.next(1)),e("k","and the previous one",()=>this.
+next(-1)),e("p","pin the rank on top, or unpin it",()=>t.state.rank>=0&&this.pin(t.state.rank)),e("P","compare the pinned ranks",()=>this.compare()),e("v","one \
+line for each rank, or all rows",()=>this.compact()),e("o","list the latest ranks first",()=>this.latest()),t.head.groupings.length!==0&&(e("G","next way to gro\
+up ranks",()=>{let n=["",...t.head.groupings.map(s=>s.id)];this.group(n[(n.indexOf(t.state.how.by)+1)%n.length])}),e("e","open or fold the group of the rank",()=>{
+let n=this.groupOf(t.state.rank);n!==""&&t.moves.turn(n)}),e("E","open or fold all groups",()=>this.all()))}};var jr=3;function wi(a){let t=new Uint8Array(a),e=new DataView(a),n=[],s=4,i=()=>{let l=0,h=1;for(;;){let p=t[s++];if(l+=(p&127)*h,p<128)return l;h*=128}},r=()=>{
 let l=i();return l%2===0?l/2:-(l+1)/2};for(let l=e.getUint32(0,!0);l>0;l--){s+=4;let h=i(),p=t[s++]===1,d=new Float64Array(h),u=new Float64Array(h),m=new Int32Array(
 h),c=new Uint32Array(h);for(let b=0;b<h;b++)d[b]=r();for(let b=0,w=0;b<h;b++)d[b]+=w,w=u[b]=d[b]+i();for(let b=0,w=0;b<h;b++)w=m[b]=w+r();for(let b=0;b<h;b++)c[b]=
 i();let f=t.slice(s,s+h),g=t.slice(s+h,s+2*h);s+=2*h;let x=null;if(p){x=new Float64Array(h);for(let b=0;b<h;b++)x[b]=i()}n.push({start:d,end:u,span:m,name:c,class:f,

@@ -53,7 +53,8 @@ export class Keys {
       return;
     }
     if (target instanceof HTMLInputElement && target.type === "range" && e.key.startsWith("Arrow")) return;
-    const name = (e.ctrlKey || e.metaKey ? "Ctrl+" : "") + (e.altKey ? "Alt+" : "") + (e.shiftKey && e.key.length > 1 ? "Shift+" : "") + e.key;
+    const sign = e.altKey && /^[^\w ]$/.test(e.key); // typed with Option or AltGr, as | and [ are on many keyboards
+    const name = (!sign && (e.ctrlKey || e.metaKey) ? "Ctrl+" : "") + (!sign && e.altKey ? "Alt+" : "") + (e.shiftKey && e.key.length > 1 ? "Shift+" : "") + e.key;
     // What was bound last is of the view that is shown.
     const binding = this.bindings.findLast((b) => b.keys.includes(name));
     if (binding === undefined) return;

@@ -102,7 +102,7 @@ export class Ranks {
         h("button", { class: "choice", "aria-pressed": String(how.late), title: "List the ranks that arrive latest at collectives first (key: o)", on: { click: () => this.latest() } }, "latest first"),
         h("button", { class: "choice", "aria-pressed": String(how.compact), title: "One line for each rank (key: v)", on: { click: () => this.compact() } }, "compact")),
       pins.length > 0 && !compared && h("span", { class: "tl-only" }, "pinned " + ranksText(head, pins),
-        pins.length > 1 && h("button", { class: "button", title: "Show the pinned ranks alone, aligned at the chosen step (key: P)", on: { click: () => this.compare() } }, "compare"),
+        pins.length > 1 && h("button", { class: "button", title: "Show the pinned ranks alone, aligned at the chosen step, if there is one (key: P)", on: { click: () => this.compare() } }, "compare"),
         h("button", { class: "quiet", title: "Unpin all", "aria-label": "Unpin all", on: { click: () => store.set({ pin: null }, "push") } }, "✕")),
     ];
   }
