@@ -105,10 +105,10 @@ func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 	}
 }
 
-// reason returns the first of the lines that contains an error message.
+// reason returns the first error message of the program, else of Slurm. srun may print its own before the program's.
 func reason(lines []string) string {
-	for _, line := range lines {
-		for _, from := range []string{"stepscope: ", "slurmstepd: error: ", "srun: error: "} {
+	for _, from := range []string{"stepscope: ", "slurmstepd: error: ", "srun: error: "} {
+		for _, line := range lines {
 			if text, ok := strings.CutPrefix(line, from); ok {
 				return text
 			}
