@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 func TestDraw(t *testing.T) {
@@ -25,33 +23,38 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestView: frames fit the terminal, end with the cursor's line, are not drawn while another program has the terminal,
-// and are removed at the end.
+// TestView: frames fit the terminal, replace the frame before, stay below printed lines, are not drawn while another
+// program has the terminal, and are removed at the end.
 func TestView(t *testing.T) {
-	away, many := false, 2
-	m := &model{away: func() bool { return away }, frame: func(columns, rows int) []string {
-		return slices.Repeat([]string{strings.Repeat("x", columns)}, many)
-	}}
-	shows := func(msg tea.Msg, content string) {
+	var out strings.Builder
+	wide, high, many, away := 0, 0, 2, false
+	v := &View{
+		out: &out, quit: make(chan struct{}),
+		size: func() (int, int) { return wide, high },
+		away: func() bool { return away },
+		frame: func(columns, _ int) []string {
+			return slices.Repeat([]string{strings.Repeat("x", columns)}, many)
+		},
+	}
+	writes := func(what string, do func(), want string) {
 		t.Helper()
-		m.Update(msg)
-		if v := m.View(); v.Content != content || v.Cursor == nil || v.Cursor.X != 0 || v.Cursor.Y != strings.Count(content, "\n") {
-			t.Errorf("%T: got %q with the cursor at %v, want %q", msg, v.Content, v.Cursor, content)
+		out.Reset()
+		if do(); out.String() != want {
+			t.Errorf("%s: %q, want %q", what, out.String(), want)
 		}
 	}
-	shows(drawMsg{}, "") // its size is still unknown
-	size := tea.WindowSizeMsg{Width: 5, Height: 4}
-	shows(size, "xxxx\nxxxx\n")
+	writes("size unknown", v.draw, "")
+	wide, high = 5, 4
+	writes("first frame", v.draw, "xxxx\r\nxxxx\r\n")
+	writes("line", func() { v.Line("a") }, "\r\x1b[2A\x1b[Ja\r\nxxxx\r\nxxxx\r\n")
 	many = 9
-	shows(size, "xxxx\nxxxx\nxxxx\n")
-	size = tea.WindowSizeMsg{Width: 3, Height: 2}
-	shows(size, "xx\n")
+	writes("higher frame than the terminal", v.draw, "\r\x1b[2A\x1b[Jxxxx\r\nxxxx\r\nxxxx\r\n")
+	wide, high = 3, 2
+	writes("narrower terminal", v.draw, "\r\x1b[6A\x1b[Jxx\r\n")
 	away = true
-	shows(size, "")
+	writes("other program", v.draw, "")
 	away = false
-	shows(size, "xx\n")
-	shows(endMsg{}, "")
-	if v := m.View(); !v.DisableBracketedPasteMode || v.AltScreen || v.MouseMode != tea.MouseModeNone {
-		t.Errorf("the view changes modes of the terminal: %+v", v)
-	}
+	writes("end", v.Stop, "\r\x1b[1A\x1b[J")
+	writes("second end", v.Stop, "")
+	writes("line after the end", func() { v.Line("b") }, "b\r\n")
 }

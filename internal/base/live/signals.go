@@ -20,30 +20,18 @@ func (v *View) attend(heard chan<- struct{}) {
 		case <-v.quit:
 			return
 		case s := <-signals:
-			v.again(func(old *shown) {
-				if s == syscall.SIGCONT { // the process was stopped by SIGSTOP, which cannot be caught
-					old.leave()
-					return
-				}
-				old.end()
+			v.mu.Lock()
+			if s == syscall.SIGCONT { // the process was stopped by SIGSTOP, and the contents of the screen are unknown
+				v.drawn = nil
+			} else {
+				v.write(v.erase(), nil)
 				syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-				for s := range signals {
-					if s == syscall.SIGCONT {
-						return
-					}
+				for s != syscall.SIGCONT {
+					s = <-signals
 				}
-			})
+			}
+			v.mu.Unlock()
 		}
-	}
-}
-
-// again ends the current frame with end and starts a new frame.
-func (v *View) again(end func(old *shown)) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.shown != nil {
-		end(v.shown)
-		v.shown = v.show()
 	}
 }
 
