@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Comparison is the comparison of load B with load A, the base. Its JSON form is in docs/formats/bench.md.
@@ -176,8 +177,8 @@ func newHalf(l Load, o CompareOptions) *half {
 		}
 		ok, _ := successes(m.Records, s.Embedding)
 		bySending := func(a, b *Record) int { return cmp.Compare(a.Sent, b.Sent) }
-		slices.SortStableFunc(all, bySending)
-		slices.SortStableFunc(ok, bySending)
+		sorts.Stable(all, bySending)
+		sorts.Stable(ok, bySending)
 		h.summaries, h.all, h.ok, h.touched = append(h.summaries, s), append(h.all, all), append(h.ok, ok), append(h.touched, t)
 	}
 	return h

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Firsts describes the times to first token of a load from its records alone, without a trace: whether they grew during
@@ -66,7 +67,7 @@ func firsts(ok []*Record, run *Run, t overlap) *Firsts {
 	if len(sent) < fewestFirsts {
 		return nil
 	}
-	slices.SortStableFunc(sent, func(a, b *Record) int { return cmp.Compare(a.Sent, b.Sent) })
+	sorts.Stable(sent, func(a, b *Record) int { return cmp.Compare(a.Sent, b.Sent) })
 	all := make([]float64, len(sent))
 	for i, r := range sent {
 		all[i] = float64(r.First - r.Sent)

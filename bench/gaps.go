@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // DecodeGap is the time from one decode step to the next, measured between two tokens of a request that took part in
@@ -68,7 +70,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 		n, _ := slices.BinarySearch(sorted, at+1)
 		return n
 	}
-	slices.SortFunc(all, func(a, b DecodeGap) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	sorts.By(all, func(a, b DecodeGap) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	out, end := all[:0], int64(Never)
 	for _, g := range all {
 		if g.From < end {

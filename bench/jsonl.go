@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // This file writes the line that SGLang's bench_serving appends to its output file, with the same keys in the same
@@ -250,7 +251,7 @@ func (l *line) cache(c *Cache) {
 // and times are in seconds. A request without a token has no TTFT, whereas SGLang gives it a TTFT of 0.
 func (l *line) details(records []Record, run *Run, cache bool) {
 	records = slices.Clone(records)
-	slices.SortStableFunc(records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn)) })
+	sorts.Stable(records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn)) })
 	n := len(records)
 	l.list("input_lens", n, func(i int) { l.value(records[i].PromptLen) })
 	l.list("output_lens", n, func(i int) {

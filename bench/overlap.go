@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Window describes the time of a run that profiling windows touched (Run.Profiled). It also holds the figures of the
@@ -57,7 +59,7 @@ type overlap []Span
 
 func (r *Run) overlap() (t overlap) {
 	spans := slices.Clone(r.Profiled)
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	sorts.By(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	for _, s := range spans {
 		switch n := len(t); {
 		case s.To <= s.From:

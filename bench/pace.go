@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Pace compares the completions of an open loop, in which requests are due at given times, with its arrivals.
@@ -115,7 +116,7 @@ func paceLess(records []Record, ok []*Record, run *Run, t delay) *Pace {
 	}
 	ok = slices.Clone(ok)
 	for _, list := range [][]*Record{due, ok} {
-		slices.SortStableFunc(list, func(a, b *Record) int { return cmp.Compare(a.Scheduled, b.Scheduled) })
+		sorts.Stable(list, func(a, b *Record) int { return cmp.Compare(a.Scheduled, b.Scheduled) })
 	}
 	n, m := len(due), len(ok)
 	sending := float64(ok[m-1].Scheduled - ok[0].Scheduled)

@@ -2,9 +2,9 @@ package bench
 
 import (
 	"math"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Stats describes a sample of times, in ns. If N is 0, nothing was measured; the other fields are then meaningless and
@@ -54,7 +54,7 @@ type weighted struct {
 func (s *sample) add(v float64, n int64) { *s = append(*s, weighted{v, n}) }
 
 func (s sample) sort() {
-	slices.SortFunc(s, func(a, b weighted) int {
+	sorts.By(s, func(a, b weighted) int {
 		if a.v < b.v {
 			return -1
 		}

@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Summary holds the figures of a run. docs/formats/bench.md describes its JSON form, and docs/metrics.md has the
@@ -202,7 +204,7 @@ func successes(records []Record, embedding bool) (ok []*Record, failures []Faili
 		f.Count++
 		f.Example = cmp.Or(f.Example, r.Error)
 	}
-	slices.SortStableFunc(failures, func(a, b Failing) int { return b.Count - a.Count })
+	sorts.Stable(failures, func(a, b Failing) int { return b.Count - a.Count })
 	return ok, failures
 }
 

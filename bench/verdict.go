@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // names are the human-readable names of figures.
@@ -184,7 +185,7 @@ func told(rows []*Diff) string {
 		return len(telling)
 	}
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(x, y *Diff) int { return cmp.Compare(at(x), at(y)) })
+	sorts.Stable(rows, func(x, y *Diff) int { return cmp.Compare(at(x), at(y)) })
 	var parts []string
 	for _, d := range rows {
 		// Omit a 99th percentile if the median of the same metric is among the rows.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/parallel"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/graphlayers"
@@ -135,7 +136,7 @@ func (w *Window) valued(rep *result.Report, changes []light.Change) {
 		x.Worth.AtMost = atMost
 		rep.Light.Changes = append(rep.Light.Changes, x.LightChange)
 	}
-	slices.SortStableFunc(rep.Light.Changes, func(x, y result.LightChange) int {
+	sorts.Stable(rep.Light.Changes, func(x, y result.LightChange) int {
 		return cmp.Or(cmp.Compare(y.Worth.Step-y.Worth.Without, x.Worth.Step-x.Worth.Without), cmp.Compare(y.Worth.Last, x.Worth.Last))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Files through which a job and the process that submitted the job find each other. The file submitted holds a token.
@@ -197,7 +198,7 @@ func Jobs(root string) ([]*State, error) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *State) int { return b.Began.Compare(a.Began) })
+	sorts.By(out, func(a, b *State) int { return b.Began.Compare(a.Began) })
 	return out, nil
 }
 

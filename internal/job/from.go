@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
@@ -135,7 +136,7 @@ func (s *server) read(words []string) {
 			s.flags = append(s.flags, spec.Flag{Key: key, Value: v})
 		}
 	}
-	slices.SortStableFunc(s.flags, func(a, b spec.Flag) int { return strings.Compare(a.Key, b.Key) })
+	sorts.Stable(s.flags, func(a, b spec.Flag) int { return strings.Compare(a.Key, b.Key) })
 	s.flags = slices.CompactFunc(s.flags, func(a, b spec.Flag) bool { return a.Key == b.Key })
 }
 

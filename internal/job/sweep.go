@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
@@ -149,7 +150,7 @@ func measured(dir string) (names []string) {
 		}
 	}
 	order := []string{"all", "prefill", "decode", "agg"}
-	slices.SortFunc(names, func(a, b string) int {
+	sorts.By(names, func(a, b string) int {
 		place := func(name string) int {
 			return slices.IndexFunc(order, func(first string) bool { return strings.HasPrefix(name, first) })
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
@@ -157,7 +158,7 @@ func (p *Plan) vllm(w *Worker, rank int, logs, leader string, direct bool) []str
 	case j.Profiling.Type == spec.Nsys:
 		set("profiler-config", fmt.Sprintf(`{"profiler": "cuda", "delay_iterations": %d, "max_iterations": %d}`, ph.StartStep, ph.StopStep-ph.StartStep))
 	}
-	slices.SortStableFunc(flags, func(a, b spec.Flag) int { return strings.Compare(a.Key, b.Key) })
+	sorts.Stable(flags, func(a, b spec.Flag) int { return strings.Compare(a.Key, b.Key) })
 	drop := []string{"headless", "host", "port", "master-addr", "nnodes", "node-rank", "connector"}
 	if rank > 0 {
 		drop = append(drop, "api-server-count")

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Labels that LeaderWorkerSet gives to its pods.
@@ -158,7 +160,7 @@ func (c *Client) pods(ctx context.Context, namespace string, query url.Values) (
 		}
 		query.Set("continue", page.Metadata.Continue)
 	}
-	slices.SortFunc(pods, func(a, b pod) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
+	sorts.By(pods, func(a, b pod) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
 	return pods, nil
 }
 
@@ -277,7 +279,7 @@ func newServer(pods []*member, port int, container string) (s *Server, left []st
 		}
 		return n
 	}
-	slices.SortStableFunc(pods, func(a, b *member) int { return cmp.Compare(index(a), index(b)) })
+	sorts.Stable(pods, func(a, b *member) int { return cmp.Compare(index(a), index(b)) })
 	if lead := pods[0]; index(lead) != 0 {
 		return nil, []string{fmt.Sprintf("%s has no worker 0 in its group", lead)}, nil
 	}

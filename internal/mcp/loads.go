@@ -11,6 +11,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -85,7 +86,7 @@ func (s *Server) requests(ctx context.Context, in requestsIn) (reply, error) {
 		}
 	}
 	records := slices.DeleteFunc(slices.Clone(m.Records), func(r bench.Record) bool { _, ok := by(&r); return !ok || !r.OK() })
-	slices.SortStableFunc(records, func(a, b bench.Record) int {
+	sorts.Stable(records, func(a, b bench.Record) int {
 		x, _ := by(&a)
 		y, _ := by(&b)
 		return cmp.Compare(y, x)
@@ -118,7 +119,7 @@ func known(ok bool, text string) string {
 // partsOf lists the largest parts of a wait.
 func partsOf(w *waits.Wait) string {
 	parts := report.WaitParts(w)
-	slices.SortStableFunc(parts, func(a, b report.WaitPart) int { return cmp.Compare(b.NS, a.NS) })
+	sorts.Stable(parts, func(a, b report.WaitPart) int { return cmp.Compare(b.NS, a.NS) })
 	var out []string
 	for _, p := range parts[:min(3, len(parts))] {
 		out = append(out, p.Name+" "+metric.Duration(p.NS))

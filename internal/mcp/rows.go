@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -82,7 +83,7 @@ func (s *Server) steps(ctx context.Context, in stepsIn) (reply, error) {
 		}
 	}
 	if by != nil {
-		slices.SortStableFunc(rows, func(a, b stepRow) int { return cmp.Compare(by(&b), by(&a)) })
+		sorts.Stable(rows, func(a, b stepRow) int { return cmp.Compare(by(&b), by(&a)) })
 	}
 	out := a.begin(r)
 	if rank < 0 {
@@ -128,7 +129,7 @@ func (s *Server) kernels(ctx context.Context, in kernelsIn) (reply, error) {
 	rows := slices.DeleteFunc(slices.Clone(r.Kernels), func(k result.KernelRow) bool {
 		return k.Kind != kind || !strings.Contains(strings.ToLower(k.Name), strings.ToLower(in.Name))
 	})
-	slices.SortStableFunc(rows, func(a, b result.KernelRow) int { return cmp.Compare(b.Total, a.Total) })
+	sorts.Stable(rows, func(a, b result.KernelRow) int { return cmp.Compare(b.Total, a.Total) })
 	out := a.begin(r)
 	out.line("Sums are over all ranks; spread compares the medians of the slowest and the fastest rank.")
 	out.fact("kernels", len(rows))

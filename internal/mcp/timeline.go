@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -129,7 +130,7 @@ func spansOf(out *answer, t *trace.Trace, on string, shift, from, to, least int6
 		}
 		rows = append(rows, sp)
 	}
-	slices.SortStableFunc(rows, func(a, b *trace.Span) int { return cmp.Compare(a.Start, b.Start) })
+	sorts.Stable(rows, func(a, b *trace.Span) int { return cmp.Compare(a.Start, b.Start) })
 	if short > 0 {
 		out.line("%d spans shorter than %s are left out (%s in all)", short, metric.Duration(least), metric.Duration(shortTime))
 	}

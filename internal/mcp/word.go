@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/docs"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 type explainIn struct {
@@ -95,7 +95,7 @@ func (s *Server) explain(_ context.Context, in explainIn) (reply, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("docs/metrics.md does not use the word %q: give the name of a column, a figure or a kind of finding", clean(in.Word))
 	}
-	slices.SortStableFunc(found, func(a, b passage) int { return cmp.Compare(b.score, a.score) })
+	sorts.Stable(found, func(a, b passage) int { return cmp.Compare(b.score, a.score) })
 	out, heading, size := &answer{}, "", 0
 	for i, p := range found {
 		if size += len(p.text) + len(p.heading) + 6; i > 0 && size > mostWord {

@@ -8,11 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Entry is one run in a list.
@@ -51,7 +52,7 @@ func List(root string) ([]Entry, error) {
 		})
 	}
 	readers.Wait()
-	slices.SortFunc(list, func(a, b Entry) int {
+	sorts.By(list, func(a, b Entry) int {
 		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
 	})
 	return list, nil

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Open opens the run that ref identifies. The argument ref is the run's id, a unique prefix or suffix of the id, the
@@ -145,7 +147,7 @@ func (r *Run) OnDisk() ([]Found, error) {
 	for p, size := range there {
 		found = append(found, Found{File: File{Path: p, Size: size}, Unlisted: true})
 	}
-	slices.SortFunc(found, func(a, b Found) int { return cmp.Compare(a.Path, b.Path) })
+	sorts.By(found, func(a, b Found) int { return cmp.Compare(a.Path, b.Path) })
 	return found, err
 }
 

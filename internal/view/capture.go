@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -152,7 +153,7 @@ func (c *Capture) head() Head {
 	for i := range c.Report.Steps {
 		counts[c.Report.Steps[i].Kind]++
 	}
-	h.Kinds = slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
+	h.Kinds = sorts.Sorted(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
 	if h.Kinds == nil {
 		h.Kinds = []string{}
 	}

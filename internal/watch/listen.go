@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/prom"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
@@ -111,7 +112,7 @@ func (c *counts) text() *prom.Text {
 
 // sortedPairs returns the keys of a map in order.
 func sortedPairs[V any](m map[[2]string]V) [][2]string {
-	return slices.SortedFunc(maps.Keys(m), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	return sorts.Sorted(maps.Keys(m), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 }
 
 // serve serves /metrics until end is called.

@@ -11,6 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/live"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
@@ -121,7 +122,7 @@ func busiest(ranks []signals.Flow, n int) (places []int) {
 	for i := range ranks {
 		places = append(places, i)
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(ranks[b].Load, ranks[a].Load) })
+	sorts.Stable(places, func(a, b int) int { return cmp.Compare(ranks[b].Load, ranks[a].Load) })
 	places = places[:min(max(n, 1), len(places))]
 	slices.Sort(places)
 	return places

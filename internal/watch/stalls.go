@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // A server whose process is stopped and continued, or has used up its CPU quota, answers nothing for some time and then
@@ -87,7 +88,7 @@ func (f *follower) probe(ctx context.Context, over *http.Client) *Stalls {
 // stallsOf finds the stalls of a process that answers quickly between them; nil: none. They must be regular: a server
 // that is merely busy is late at any time.
 func stallsOf(replies []reply) *Stalls {
-	slices.SortFunc(replies, func(a, b reply) int { return int(a.got - b.got) })
+	sorts.By(replies, func(a, b reply) int { return int(a.got - b.got) })
 	var stalls []reply // the longest delay of those that end together
 	quick := 0
 	var held time.Duration

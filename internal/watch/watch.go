@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/capture/gpus"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/signals"
@@ -224,7 +225,7 @@ func (m *coordinator) group(ctx context.Context) error {
 			m.groups = append(m.groups, &group{name: cmp.Or(role, "all") + " servers", of: of})
 		}
 	}
-	slices.SortStableFunc(m.groups, func(a, b *group) int { return cmp.Compare(len(a.of), len(b.of)) })
+	sorts.Stable(m.groups, func(a, b *group) int { return cmp.Compare(len(a.of), len(b.of)) })
 	return nil
 }
 

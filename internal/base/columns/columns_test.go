@@ -24,6 +24,8 @@ func TestTable(t *testing.T) {
 	rows := [][]string{{"long name", "1"}, {"b", "20"}}
 	for style, want := range map[Style]string{
 		Ruled:    "kernel  share\n───────────────\nlong        1\nname\nb          20",
+		ASCII:    "kernel  share\n---------------\nlong        1\nname\nb          20",
+		Boxed:    "+--------+-------+\n| kernel | share |\n+--------+-------+\n| long   |     1 |\n| name   |       |\n| b      |    20 |\n+--------+-------+",
 		Markdown: "| kernel | share |\n| --- | ---:|\n| long name | 1 |\n| b | 20 |",
 	} {
 		if got := strings.Join(Table(style, cols, rows), "\n"); got != want {
@@ -38,6 +40,16 @@ func TestTable(t *testing.T) {
 func TestWrap(t *testing.T) {
 	if got := strings.Join(Wrap("one two three", 7), "|"); got != "one two|three" {
 		t.Error(got)
+	}
+	for text, want := range map[string]string{
+		"as\nit ":                              "as|it",
+		"世界 世界 ab":                             "世界|世界|ab",
+		"unbreakable word":                     "unbrea|kable|word",
+		"e\u0301e\u0301 \x1b[1mbold\x1b[0m ab": "e\u0301e\u0301|\x1b[1mbold\x1b[0m|ab",
+	} {
+		if got := strings.Join(Wrap(text, 6), "|"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 	if Wrap("", 7) != nil || Width("\x1b[1mab\x1b[0m") != 2 {
 		t.Error("no text, or colour")

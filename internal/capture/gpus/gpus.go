@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -65,12 +66,12 @@ func Summarize(states []State, from, to int64) []Usage {
 	for _, list := range by {
 		out = append(out, usageOf(list))
 	}
-	slices.SortFunc(out, func(a, b Usage) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.GPU-b.GPU) })
+	sorts.By(out, func(a, b Usage) int { return cmp.Or(cmp.Compare(a.Host, b.Host), a.GPU-b.GPU) })
 	return out
 }
 
 func usageOf(list []State) Usage {
-	slices.SortStableFunc(list, func(a, b State) int { return cmp.Compare(a.At, b.At) })
+	sorts.Stable(list, func(a, b State) int { return cmp.Compare(a.At, b.At) })
 	u := Usage{Host: list[0].Host, GPU: list[0].GPU, Samples: len(list), Limit: -1, Celsius: -1, Energy: -1, SMLeast: -1, Reasons: map[string]float64{}}
 	var clocks, power []float64
 	busy := 0

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Record holds the data of a session that other processes need in order to open windows on the session. Processes that
@@ -147,7 +148,7 @@ func Windows(dir string) (list []*Window) {
 			list = append(list, w)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Window) int { return a.N - b.N })
+	sorts.By(list, func(a, b *Window) int { return a.N - b.N })
 	return list
 }
 

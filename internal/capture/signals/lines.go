@@ -3,11 +3,11 @@ package signals
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/base/memory"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Log accumulates the lines of a log into the state of ranks. The zero value is ready to use.
@@ -52,7 +52,7 @@ func (g *Log) Add(l *servers.Line, at time.Time) {
 
 // Ranks returns the state of the ranks at a given time, or nil before the first line.
 func (g *Log) Ranks(now time.Time) (out []Rank) {
-	for _, r := range slices.SortedFunc(maps.Values(g.ranks), func(a, b *logged) int { return cmp.Compare(a.DP, b.DP) }) {
+	for _, r := range sorts.Sorted(maps.Values(g.ranks), func(a, b *logged) int { return cmp.Compare(a.DP, b.DP) }) {
 		rank := r.Rank
 		if now.Sub(r.at) > max(quiet, rarely*r.gap) {
 			rank.Running, rank.Queued, rank.Rate = 0, 0, 0

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"iter"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/servers"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // ranked and whole return the place of a figure of a rank and of the server.
@@ -152,7 +152,7 @@ func gather(metrics iter.Seq[client.Metric]) (s *Sample, ok bool) {
 	for who := range by {
 		all = append(all, who)
 	}
-	slices.SortFunc(all, scheduler.compare)
+	sorts.By(all, scheduler.compare)
 	for _, who := range all {
 		if n := len(s.Ranks); n == 0 || s.Ranks[n-1].DP != who.dp {
 			s.Ranks = append(s.Ranks, *by[who])

@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/api/servers"
 	"github.com/stepscope/stepscope/internal/base/memory"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Reader samples one server. It is not safe for concurrent use.
@@ -163,7 +164,7 @@ func (s *Sample) hold(dps []int) {
 			held[dp], s.Ranks = true, append(s.Ranks, fresh(dp))
 		}
 	}
-	slices.SortFunc(s.Ranks, func(a, b Rank) int { return cmp.Compare(a.DP, b.DP) })
+	sorts.By(s.Ranks, func(a, b Rank) int { return cmp.Compare(a.DP, b.DP) })
 }
 
 // join replaces gauges from /metrics by the loads in list. The gauges may be out of date, whereas the loads are

@@ -14,6 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/pause"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -125,7 +126,7 @@ func (m *member) keepContexts(ctx context.Context, r *ServerResult) {
 func (r *ServerResult) AddContexts(more []trace.ContextSample) {
 	c := &r.contexts
 	c.Samples = slices.Concat(c.Samples, more)
-	slices.SortStableFunc(c.Samples, func(a, b trace.ContextSample) int { return cmp.Compare(a.At, b.At) })
+	sorts.Stable(c.Samples, func(a, b trace.ContextSample) int { return cmp.Compare(a.At, b.At) })
 	if !r.hasContexts() {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -21,7 +22,7 @@ func Of(rep *result.Report) {
 		next(rep, f)
 		forDevices(rep, f)
 	}
-	slices.SortStableFunc(rep.Findings, func(x, y result.Finding) int {
+	sorts.Stable(rep.Findings, func(x, y result.Finding) int {
 		return cmp.Or(
 			result.First(leads(&x), leads(&y)),
 			cmp.Compare(level(x.Severity), level(y.Severity)),

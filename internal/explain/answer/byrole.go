@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -78,7 +79,7 @@ func carriers(c *result.Comparison, whole *result.LightDiff, kernels bool) (said
 		parts, most = append(parts, d), max(most, abs(d.B-d.A))
 	}
 	parts = slices.DeleteFunc(parts, func(d *result.LightDiff) bool { return abs(d.B-d.A)*leastOfParts < most })
-	slices.SortStableFunc(parts, func(x, y *result.LightDiff) int { return cmp.Compare(abs(y.B-y.A), abs(x.B-x.A)) })
+	sorts.Stable(parts, func(x, y *result.LightDiff) int { return cmp.Compare(abs(y.B-y.A), abs(x.B-x.A)) })
 	for _, d := range parts[:min(mostParts, len(parts))] {
 		name := d.Part
 		if name == "wait" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -255,7 +256,7 @@ func Compared(c *result.Comparison) {
 		kernels(c)
 		parts(c)
 	}
-	slices.SortStableFunc(c.Causes, func(x, y result.Cause) int {
+	sorts.Stable(c.Causes, func(x, y result.Cause) int {
 		return cmp.Or(result.First(x.Fits, y.Fits), cmp.Compare(graver(&x), graver(&y)), cmp.Compare(weight(&y), weight(&x)), cmp.Compare(x.Finding, y.Finding))
 	})
 	for i := range c.Causes {

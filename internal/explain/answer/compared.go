@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -58,7 +59,7 @@ func changes(c *result.Comparison) fact.Fact {
 		d := &c.Steps[i]
 		identical = identical && d.A == d.B && d.NA == d.NB && d.Verdict != result.NotJudged
 	}
-	slices.SortStableFunc(sure, func(x, y *result.StepDiff) int {
+	sorts.Stable(sure, func(x, y *result.StepDiff) int {
 		of := func(d *result.StepDiff) float64 { return math.Abs(d.B-d.A) * float64(min(d.NA, d.NB)) }
 		return cmp.Compare(of(y), of(x))
 	})

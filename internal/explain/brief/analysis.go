@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
@@ -313,7 +314,7 @@ func rankRows(r *result.Report) (out []rankRow) {
 		return nil
 	}
 	rows := slices.Clone(r.Ranks)
-	slices.SortStableFunc(rows, func(a, b result.RankRow) int { return int(min(max(b.Caused-a.Caused, -1), 1)) })
+	sorts.Stable(rows, func(a, b result.RankRow) int { return int(min(max(b.Caused-a.Caused, -1), 1)) })
 	for _, q := range rows {
 		out = append(out, rankRow{q.Name, q.Work, q.HostGap, q.Wait, q.Caused, q.Last, q.Collectives})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -360,7 +361,7 @@ func (c *Comparison) memory(sides []Side) {
 	for name, v := range of {
 		c.Memory = append(c.Memory, Memory{name, v})
 	}
-	slices.SortFunc(c.Memory, func(a, b Memory) int {
+	sorts.By(c.Memory, func(a, b Memory) int {
 		return cmp.Or(cmp.Compare(slices.Max(b.PeakMB), slices.Max(a.PeakMB)), cmp.Compare(a.Checkpoint, b.Checkpoint))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -142,7 +143,7 @@ func (c *Comparison) causes(side int) []Cause {
 			out = append(out, Cause{Stage: r.Name, Diff: diff, Steps: c.stepsOf(&r, side)})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(math.Abs(b.Diff), math.Abs(a.Diff)) })
+	sorts.Stable(out, func(a, b Cause) int { return cmp.Compare(math.Abs(b.Diff), math.Abs(a.Diff)) })
 	return out
 }
 

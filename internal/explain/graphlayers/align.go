@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -132,7 +133,7 @@ func (f *finder) nearest(u *unit) []*reference {
 		return d
 	}
 	refs := slices.Clone(f.refs)
-	slices.SortStableFunc(refs, func(a, b *reference) int { return cmp.Compare(far(a), far(b)) })
+	sorts.Stable(refs, func(a, b *reference) int { return cmp.Compare(far(a), far(b)) })
 	return refs[:min(len(refs), tries)]
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
@@ -122,8 +123,8 @@ func (a *approach) at(o *prep.Op) *approachKey {
 
 // against adds to l the excess of a, the approach of the late rank, over b.
 func (a *approach) against(b *approach, l *lateness) {
-	slices.SortFunc(a.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
-	slices.SortFunc(b.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	sorts.By(a.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
+	sorts.By(b.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
 	var left, right []approachKey // remaining ops of either side after equal keys have been matched
 	for i, j := 0, 0; i < len(a.keys) || j < len(b.keys); {
 		switch {
@@ -155,8 +156,8 @@ func (a *approach) against(b *approach, l *lateness) {
 	}
 	// A kernel with the same name but another grid is the same op on more or less input, or in another configuration.
 	byName := func(x, y approachKey) int { return cmp.Compare(x.name, y.name) }
-	slices.SortStableFunc(left, byName)
-	slices.SortStableFunc(right, byName)
+	sorts.Stable(left, byName)
+	sorts.Stable(right, byName)
 	j := 0
 	for _, x := range left {
 		for ; j < len(right) && right[j].name <= x.name; j++ {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -71,7 +72,7 @@ func coldStarts(c *capture) (out []result.Finding) {
 			out = append(out, coldStart(c, n, period, ranks))
 		}
 	}
-	slices.SortFunc(out, func(x, y result.Finding) int {
+	sorts.By(out, func(x, y result.Finding) int {
 		return cmp.Or(cmp.Compare(y.CostNSPerStep, x.CostNSPerStep), cmp.Compare(x.FirstStep, y.FirstStep))
 	})
 	return out[:min(len(out), coldMost)]
@@ -110,7 +111,7 @@ func busyTimes(r *match.Rank) []prep.Interval {
 }
 
 func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Finding {
-	slices.SortStableFunc(ranks, func(x, y coldStep) int { return cmp.Compare(y.cost, x.cost) })
+	sorts.Stable(ranks, func(x, y coldStep) int { return cmp.Compare(y.cost, x.cost) })
 	worst := ranks[0]
 	f := result.Finding{
 		Kind: result.ColdStart, Cause: result.CauseHost, FirstStep: n, LastStep: n, Passing: true,
@@ -134,7 +135,7 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 		f.Evidence = append(f.Evidence, e)
 	}
 	var names []string
-	slices.SortFunc(ranks, func(x, y coldStep) int { return cmp.Compare(x.rank.Index, y.rank.Index) })
+	sorts.By(ranks, func(x, y coldStep) int { return cmp.Compare(x.rank.Index, y.rank.Index) })
 	for i := range ranks {
 		f.Ranks, names = append(f.Ranks, ranks[i].rank.Index), append(names, ranks[i].rank.Label)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -38,7 +39,7 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 	case byDevice:
 		ops := topKernels(a.Names, late, s, func(e extra) int64 { return e.late }, "late")
 		ops = append(ops, topKernels(a.Names, late, s, func(e extra) int64 { return e.slow }, "slow")...)
-		slices.SortStableFunc(ops, func(x, y result.Evidence) int { return cmp.Compare(y.Value, x.Value) })
+		sorts.Stable(ops, func(x, y result.Evidence) int { return cmp.Compare(y.Value, x.Value) })
 		for _, e := range ops {
 			if e.Value >= 0.05*ops[0].Value {
 				if name := int32(slices.Index(a.Names.List, e.Name.Text)); slices.ContainsFunc(s, func(n int) bool { return late[n].configured[name] }) {
@@ -175,7 +176,7 @@ func topKernels(names *prep.Names, late []lateness, s []int, of func(extra) int6
 			total += max(ns, 0)
 		}
 	}
-	ids := slices.SortedFunc(maps.Keys(byName), func(x, y int32) int {
+	ids := sorts.Sorted(maps.Keys(byName), func(x, y int32) int {
 		return cmp.Or(cmp.Compare(byName[y].ns, byName[x].ns), cmp.Compare(x, y))
 	})
 	var out []result.Evidence
@@ -204,7 +205,7 @@ func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []r
 			sum[key] += ns
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(sum), func(x, y int32) int {
+	keys := sorts.Sorted(maps.Keys(sum), func(x, y int32) int {
 		return cmp.Or(cmp.Compare(sum[y], sum[x]), cmp.Compare(x, y))
 	})
 	steps := float64(len(s))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
@@ -48,7 +49,7 @@ func (d *Domain) extraWork(names *prep.Names, i, n int) (e ownExcess) {
 	if len(peers) == 0 {
 		return e
 	}
-	slices.SortStableFunc(peers, func(a, b peer) int { return cmp.Compare(a.total, b.total) })
+	sorts.Stable(peers, func(a, b peer) int { return cmp.Compare(a.total, b.total) })
 	ref := peers[(len(peers)-1)/2]
 	if ref.total == 0 {
 		return e

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -233,7 +234,7 @@ func reasonText(of []*gpu) (text string) {
 			sum[r] += count
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(sum), func(x, y string) int { return cmp.Or(sum[y]-sum[x], cmp.Compare(x, y)) })
+	names := sorts.Sorted(maps.Keys(sum), func(x, y string) int { return cmp.Or(sum[y]-sum[x], cmp.Compare(x, y)) })
 	for _, r := range names {
 		if float64(sum[r]) >= leastReason*float64(n) {
 			text += ", " + r

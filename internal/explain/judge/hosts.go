@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -115,7 +116,7 @@ func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 			late = int(p.Last)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(min(max(m.At[a].Start-m.At[b].Start, -1), 1)) })
+	sorts.Stable(order, func(a, b int) int { return int(min(max(m.At[a].Start-m.At[b].Start, -1), 1)) })
 	return late, order[(len(order)-1)/2], sum / int64(max(ranks-1, 1))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -48,7 +49,7 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 	unsure := len(s.list) < leastRecurring
 	if unsure { // if there are enough certain stalls, they give a better estimate of the cost
 		add(false)
-		slices.SortFunc(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
+		sorts.By(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
 	}
 	if len(s.list) < leastRecurring || s.lasts(host, split) {
 		return nil
@@ -92,7 +93,7 @@ func (d *Domain) stillBeside(i int, list []prep.Still, begin, end int, unsure bo
 		least, most = min(least, x.End-x.Start), max(most, x.End-x.Start)
 		mine[k] = prep.Interval{Start: r.Wall(x.Start), End: r.Wall(x.End)}
 	}
-	slices.SortFunc(mine, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
+	sorts.By(mine, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
 	mine = prep.Union(mine)
 	for j, o := range d.Ranks {
 		if j == i {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
@@ -94,7 +95,7 @@ func (l *labels) statistic(of [][]int, now []running) int {
 		}
 		return best
 	}
-	slices.SortFunc(now, func(x, y running) int { return y.best - x.best })
+	sorts.By(now, func(x, y running) int { return y.best - x.best })
 	sum := 0
 	for _, r := range now[:l.named] {
 		sum += r.best

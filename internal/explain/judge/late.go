@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -215,7 +216,7 @@ func inTime(m *match.Match, early []int32) *match.Part {
 	if len(order) == 0 {
 		return inTime(m, nil)
 	}
-	slices.SortStableFunc(order, func(a, b *match.Part) int { return cmp.Compare(a.Start, b.Start) })
+	sorts.Stable(order, func(a, b *match.Part) int { return cmp.Compare(a.Start, b.Start) })
 	return order[(len(order)-1)/2]
 }
 

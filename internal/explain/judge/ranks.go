@@ -2,9 +2,9 @@ package judge
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -51,6 +51,6 @@ func Ranks(blames []*Domain, steps []result.Step) (out []result.RankRow) {
 			out = append(out, row)
 		}
 	}
-	slices.SortFunc(out, func(x, y result.RankRow) int { return cmp.Compare(x.Rank, y.Rank) })
+	sorts.By(out, func(x, y result.RankRow) int { return cmp.Compare(x.Rank, y.Rank) })
 	return out
 }

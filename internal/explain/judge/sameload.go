@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -130,7 +131,7 @@ func longerContexts(a *match.Aligned) []int64 {
 		}
 		took := attentionOf(r, a.Steps)
 		for _, like := range by {
-			slices.SortStableFunc(like, func(x, y int) int { return int(took[x] - took[y]) })
+			sorts.Stable(like, func(x, y int) int { return int(took[x] - took[y]) })
 			usual := like[(len(like)-1)/2]
 			for _, n := range like {
 				if times := grown(infoOf(r, n), infoOf(r, usual)); times > 0 {

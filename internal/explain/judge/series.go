@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // stretch is a range of steps, [first, last], in which a condition mostly holds.
@@ -130,7 +132,7 @@ func regularPeaks(yes []bool, split [][numCauses]int64, cause int) []int {
 			late = append(late, n)
 		}
 	}
-	slices.SortFunc(late, func(x, y int) int { return cmp.Compare(split[y][cause], split[x][cause]) })
+	sorts.By(late, func(x, y int) int { return cmp.Compare(split[y][cause], split[x][cause]) })
 	for k := leastRecurring; k < len(late) && split[late[k-1]][cause] > 0; k++ {
 		if split[late[k-1]][cause] < peakRatio*split[late[k]][cause] {
 			continue

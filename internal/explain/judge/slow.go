@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -224,7 +225,7 @@ func slowSteps(c *capture) (out []result.Finding) {
 	}
 	out = c.stalls(out)
 	// If many steps are slow, there is no typical step, and reporting the few worst is enough.
-	slices.SortStableFunc(out, func(x, y result.Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
+	sorts.Stable(out, func(x, y result.Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
 	return out[:min(len(out), 5)]
 }
 

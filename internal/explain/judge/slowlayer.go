@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -89,7 +90,7 @@ func slowLayers(c *capture) []result.Finding {
 	for _, f := range found {
 		out = append(out, slowLayerFinding(c, f))
 	}
-	slices.SortFunc(out, func(x, y result.Finding) int {
+	sorts.By(out, func(x, y result.Finding) int {
 		return cmp.Or(cmp.Compare(y.CostNSPerStep, x.CostNSPerStep), cmp.Compare(x.ID, y.ID))
 	})
 	return out[:min(len(out), 5)]
@@ -212,7 +213,7 @@ func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 		}
 		out = append(out, e)
 	}
-	slices.SortFunc(out, func(x, y result.Evidence) int {
+	sorts.By(out, func(x, y result.Evidence) int {
 		return cmp.Or(result.First(x.Name.Text == "", y.Name.Text == ""), cmp.Compare(y.Value-y.Peers, x.Value-x.Peers),
 			cmp.Compare(x.Text.String(), y.Text.String()), cmp.Compare(x.Name.Text, y.Name.Text))
 	})

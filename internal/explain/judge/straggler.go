@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -272,7 +273,7 @@ func costliest(all []lateRun, split [][numCauses]int64) []lateRun {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(costs[y], costs[x]) })
+	sorts.Stable(order, func(x, y int) int { return cmp.Compare(costs[y], costs[x]) })
 	order = order[:mostRuns]
 	slices.Sort(order)
 	var out []lateRun

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -144,7 +145,7 @@ const mostParts = 8
 // is least even.
 func (c *capture) spread(d *Domain, b *result.BalanceRow) (out []result.Evidence) {
 	order := slices.Clone(b.Parts)
-	slices.SortStableFunc(order, func(x, y result.BalancePart) int { return cmp.Compare(y.Share, x.Share) })
+	sorts.Stable(order, func(x, y result.BalancePart) int { return cmp.Compare(y.Share, x.Share) })
 	var sum float64
 	for _, p := range order {
 		sum += float64(p.Time) / float64(len(order))

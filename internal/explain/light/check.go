@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -131,7 +132,7 @@ func (c *comparer) checkOrder() {
 		}
 	}
 	for _, of := range products {
-		slices.SortStableFunc(of, func(x, y sumKey) int {
+		sorts.Stable(of, func(x, y sumKey) int {
 			return cmp.Compare(c.sums[x].calls[0].work.Bytes(), c.sums[y].calls[0].work.Bytes())
 		})
 		for i := 1; i < len(of); i++ {

@@ -2,11 +2,11 @@ package light
 
 import (
 	"cmp"
-	"slices"
 	"sort"
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/trace"
@@ -134,7 +134,7 @@ func samplesOf(contexts *trace.Contexts) map[samplesKey][]*trace.ContextSample {
 		out[key] = append(out[key], s)
 	}
 	for _, list := range out {
-		slices.SortStableFunc(list, func(a, b *trace.ContextSample) int { return cmp.Compare(a.At, b.At) })
+		sorts.Stable(list, func(a, b *trace.ContextSample) int { return cmp.Compare(a.At, b.At) })
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -133,7 +134,7 @@ func (s *Side) of(kind string) (out []*group, why fact.Fact) {
 	if float64(untold) <= mostUntold*float64(steps) {
 		why = fact.Fact{}
 	}
-	slices.SortStableFunc(out, func(x, y *group) int { return cmp.Compare(x.rows, y.rows) })
+	sorts.Stable(out, func(x, y *group) int { return cmp.Compare(x.rows, y.rows) })
 	return out, why
 }
 
@@ -263,7 +264,7 @@ func (t *total) diff(other *total, kind string, layers func(part string) int) (o
 			names = append(names, n)
 		}
 	}
-	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(place(x), place(y)) })
+	sorts.Stable(names, func(x, y string) int { return cmp.Compare(place(x), place(y)) })
 	var sumA, sumB int64
 	for _, name := range names {
 		x, y := a.part(name), b.part(name)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -205,6 +206,6 @@ func largest(sums map[string]int64) (out []string) {
 			out = append(out, name)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y string) int { return cmp.Compare(sums[y], sums[x]) })
+	sorts.Stable(out, func(x, y string) int { return cmp.Compare(sums[y], sums[x]) })
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
@@ -70,7 +71,7 @@ func (r *Rank) leaves(sequence []int32) [][]leave {
 		out[o.Step] = append(out[o.Step], leave{sequence[o.Coll], o.Start, o.End})
 	}
 	for _, l := range out {
-		slices.SortStableFunc(l, func(a, b leave) int { return cmp.Compare(a.sequence, b.sequence) })
+		sorts.Stable(l, func(a, b leave) int { return cmp.Compare(a.sequence, b.sequence) })
 	}
 	return out
 }

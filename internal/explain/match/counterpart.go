@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -217,7 +218,7 @@ func (c *Counterparts) byUse(rank, step int) [][]int32 {
 		}
 		streams[n] = append(streams[n], i)
 	}
-	slices.SortStableFunc(streams, func(x, y []int32) int { return cmp.Compare(len(y), len(x)) })
+	sorts.Stable(streams, func(x, y []int32) int { return cmp.Compare(len(y), len(x)) })
 	c.streams[k] = streams
 	return streams
 }

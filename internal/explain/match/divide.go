@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
@@ -152,7 +153,7 @@ func (d *Domain) sequences() (list []sequence, of [][]int32) {
 		}
 	}
 	order := func(a, b sequence) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.op, b.op)) }
-	slices.SortFunc(list, order)
+	sorts.By(list, order)
 	list = slices.Compact(list)
 	for _, r := range d.Ranks {
 		ids := make([]int32, len(r.Colls))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
@@ -62,7 +63,7 @@ func (d *Domain) matchHosts() {
 	for op, lists := range byOp {
 		d.matchHostOp(op, lists)
 	}
-	slices.SortFunc(d.Hosts, func(a, b HostMatch) int {
+	sorts.By(d.Hosts, func(a, b HostMatch) int {
 		return cmp.Or(cmp.Compare(a.At[0].Start, b.At[0].Start), cmp.Compare(a.At[0].Rank, b.At[0].Rank), cmp.Compare(a.Op, b.Op))
 	})
 	for i := range d.Hosts {
@@ -159,7 +160,7 @@ func (s hostSpan) meets(o hostSpan) bool {
 
 // matchHostGroup builds the matches of a group.
 func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
-	slices.SortFunc(group, func(a, b inGroup) int { return cmp.Compare(a.rank, b.rank) })
+	sorts.By(group, func(a, b inGroup) int { return cmp.Compare(a.rank, b.rank) })
 	first, last := math.MinInt, math.MaxInt
 	for _, g := range group {
 		first, last = max(first, g.shift), min(last, g.shift+len(lists[g.rank]))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -83,12 +84,12 @@ func (d *Domain) find() {
 			all[k] = true
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(all), func(a, b inStep) int {
+	for _, k := range sorts.Sorted(maps.Keys(all), func(a, b inStep) int {
 		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.sequence, b.sequence))
 	}) {
 		d.matchSequence(k, list[k.sequence], ops)
 	}
-	slices.SortStableFunc(d.Matches, func(a, b Match) int { return cmp.Compare(a.Last, b.Last) })
+	sorts.Stable(d.Matches, func(a, b Match) int { return cmp.Compare(a.Last, b.Last) })
 }
 
 // HardlyAny is the number of steps below which a truncated file counts as a file without steps.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
@@ -35,7 +36,7 @@ func (d *Domain) pairOutside() {
 			all[k] = true
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(all), func(a, b between) int {
+	for _, k := range sorts.Sorted(maps.Keys(all), func(a, b between) int {
 		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.sequence, b.sequence))
 	}) {
 		d.matchBetween(k, list[k.sequence], ops)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -107,7 +108,7 @@ func leaveMost(sets map[uint64]*replay, times map[uint64]int) {
 	if len(sets) <= mostSets {
 		return
 	}
-	order := slices.SortedFunc(maps.Keys(sets), func(x, y uint64) int { return cmp.Or(cmp.Compare(times[y], times[x]), cmp.Compare(x, y)) })
+	order := sorts.Sorted(maps.Keys(sets), func(x, y uint64) int { return cmp.Or(cmp.Compare(times[y], times[x]), cmp.Compare(x, y)) })
 	for _, hash := range order[mostSets:] {
 		delete(sets, hash)
 	}
@@ -128,7 +129,7 @@ func dropLossy(sets map[uint64]*replay, times map[uint64]int) {
 				parts = append(parts, p)
 			}
 		}
-		slices.SortFunc(parts, func(x, y *replay) int { return x.ops - y.ops })
+		sorts.By(parts, func(x, y *replay) int { return x.ops - y.ops })
 		nested := true
 		for i := 1; i < len(parts); i++ {
 			nested = nested && parts[i-1].within(parts[i])

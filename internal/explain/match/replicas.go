@@ -1,6 +1,10 @@
 package match
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
+)
 
 // Replicas groups the ranks that step together, as indices in a.Ranks. Step n of one group is unrelated to step n of
 // another. The stages of a pipeline share no collectives but form one group.
@@ -20,7 +24,7 @@ func (a *Aligned) Replicas() (groups [][]int) {
 	for _, g := range groups {
 		slices.Sort(g)
 	}
-	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
+	sorts.By(groups, func(a, b []int) int { return a[0] - b[0] })
 	return groups
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -123,6 +124,6 @@ func (a *Aligned) recorded() (ns int64) {
 			all = append(all, prep.Interval{Start: r.Wall(s.Start), End: r.Wall(s.End)})
 		}
 	}
-	slices.SortFunc(all, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
+	sorts.By(all, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
 	return prep.Overlap(prep.Union(all), a.Origin, a.Origin+a.Span)
 }

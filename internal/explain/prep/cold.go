@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -159,7 +160,7 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 // outermost returns, in time order, the elements that are not nested in another one. If two elements overlap, the
 // common time belongs to the earlier one.
 func outermost(all []Cold) []Cold {
-	slices.SortStableFunc(all, func(x, y Cold) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End)) })
+	sorts.Stable(all, func(x, y Cold) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End)) })
 	out := all[:0]
 	for _, c := range all {
 		if n := len(out); n > 0 && c.Start < out[n-1].End {

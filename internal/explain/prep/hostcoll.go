@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -45,7 +46,7 @@ func (r *Rank) findHostCollectives(t *trace.Trace) {
 	if r.HostColls == nil {
 		return
 	}
-	slices.SortStableFunc(r.HostColls, func(a, b HostCollective) int {
+	sorts.Stable(r.HostColls, func(a, b HostCollective) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	turns := r.turnsOf(t, kind)
@@ -85,6 +86,6 @@ func (r *Rank) WaitsOf(track trace.TrackID) []Interval {
 		return r.Blocked[track]
 	}
 	all := slices.Concat(r.Blocked[track], r.Waits)
-	slices.SortFunc(all, func(x, y Interval) int { return cmp.Compare(x.Start, y.Start) })
+	sorts.By(all, func(x, y Interval) int { return cmp.Compare(x.Start, y.Start) })
 	return Union(all)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -53,6 +54,6 @@ func intervals(t *trace.Trace, want func(s *trace.Span) bool) []Interval {
 			out = append(out, Interval{s.Start, s.End()})
 		}
 	}
-	slices.SortFunc(out, func(x, y Interval) int { return cmp.Compare(x.Start, y.Start) })
+	sorts.By(out, func(x, y Interval) int { return cmp.Compare(x.Start, y.Start) })
 	return Union(out)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/runsort"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -126,7 +127,7 @@ func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 			calls = append(calls, s)
 		}
 	}
-	slices.SortFunc(calls, func(a, b *trace.Span) int { return cmp.Compare(a.Start, b.Start) })
+	sorts.By(calls, func(a, b *trace.Span) int { return cmp.Compare(a.Start, b.Start) })
 	captured, from, seen := map[trace.TrackID][]Interval{}, map[trace.TrackID]int64{}, map[trace.TrackID]bool{}
 	for _, s := range calls {
 		at, open := from[s.Track]

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -25,7 +26,7 @@ func memoryOf(t *trace.Trace) (out []result.MemorySeries) {
 	}
 	for _, device := range slices.Sorted(maps.Keys(by)) {
 		points := by[device]
-		slices.SortStableFunc(points, func(x, y trace.MemoryPoint) int { return cmp.Compare(x.Time, y.Time) })
+		sorts.Stable(points, func(x, y trace.MemoryPoint) int { return cmp.Compare(x.Time, y.Time) })
 		s := result.MemorySeries{Device: device}
 		peak := points[0]
 		for _, p := range points {

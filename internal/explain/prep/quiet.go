@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -44,6 +45,6 @@ func (r *Rank) Outputs() (out []Interval) {
 			out = append(out, list...)
 		}
 	}
-	slices.SortFunc(out, func(x, y Interval) int { return cmp.Or(cmp.Compare(x.End, y.End), cmp.Compare(x.Start, y.Start)) })
+	sorts.By(out, func(x, y Interval) int { return cmp.Or(cmp.Compare(x.End, y.End), cmp.Compare(x.Start, y.Start)) })
 	return out
 }

@@ -2,9 +2,9 @@ package prep
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -83,7 +83,7 @@ func (r *Rank) callsBySpan() []int32 {
 	for i := range calls {
 		calls[i] = int32(i)
 	}
-	slices.SortFunc(calls, func(x, y int32) int { return cmp.Compare(r.Calls[x].Span, r.Calls[y].Span) })
+	sorts.By(calls, func(x, y int32) int { return cmp.Compare(r.Calls[x].Span, r.Calls[y].Span) })
 	return calls
 }
 

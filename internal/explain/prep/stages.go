@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -23,7 +24,7 @@ func findStages(t *trace.Trace) (out []Stage) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Stage) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
+	sorts.By(out, func(a, b Stage) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 	kept := out[:0]
 	for _, s := range out {
 		if n := len(kept); n == 0 || s.Start >= kept[n-1].End {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/gob"
-	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -33,7 +33,7 @@ func (b Blocked) GobEncode() ([]byte, error) {
 	for track, waits := range b {
 		list = append(list, blockedEntry{track, waits})
 	}
-	slices.SortFunc(list, func(x, y blockedEntry) int { return cmp.Compare(x.Track, y.Track) })
+	sorts.By(list, func(x, y blockedEntry) int { return cmp.Compare(x.Track, y.Track) })
 	return encode(list)
 }
 
@@ -56,7 +56,7 @@ func (f Flops) GobEncode() ([]byte, error) {
 	for op, flops := range f {
 		list = append(list, flopsEntry{op, flops})
 	}
-	slices.SortFunc(list, func(x, y flopsEntry) int { return cmp.Compare(x.Op, y.Op) })
+	sorts.By(list, func(x, y flopsEntry) int { return cmp.Compare(x.Op, y.Op) })
 	return encode(list)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/runsort"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
@@ -79,7 +80,7 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 		}
 	}
 	for track, list := range out {
-		slices.SortFunc(list, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
+		sorts.By(list, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
 		out[track] = slices.DeleteFunc(prep.Union(list), func(x prep.Interval) bool { return x.End == x.Start })
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
@@ -38,7 +39,7 @@ func hostMoments(d *match.Domain) [][]hostPart {
 		}
 	}
 	for _, list := range out {
-		slices.SortStableFunc(list, func(a, b hostPart) int { return cmp.Compare(a.Start, b.Start) })
+		sorts.Stable(list, func(a, b hostPart) int { return cmp.Compare(a.Start, b.Start) })
 	}
 	return out
 }

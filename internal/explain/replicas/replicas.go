@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -205,7 +206,7 @@ func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 			out = append(out, k)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y result.ReplicaKernel) int { return cmp.Compare(y.NS-y.NSOthers, x.NS-x.NSOthers) })
+	sorts.Stable(out, func(x, y result.ReplicaKernel) int { return cmp.Compare(y.NS-y.NSOthers, x.NS-x.NSOthers) })
 	return out[:min(len(out), shown)]
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -38,7 +39,7 @@ func (o *Overview) colours(r *result.Report) []OverviewColour {
 				out = append(out, newColour(r, row.Kind, o.Parts[i], share))
 			}
 		}
-		slices.SortStableFunc(out[from:], func(a, b OverviewColour) int {
+		sorts.Stable(out[from:], func(a, b OverviewColour) int {
 			return cmp.Compare(row.Parts[slices.Index(o.Parts, b.Part)], row.Parts[slices.Index(o.Parts, a.Part)])
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -135,7 +136,7 @@ func headline(r *result.Report) []string {
 	for i := range r.Steps {
 		kinds[r.Steps[i].Kind]++
 	}
-	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+	names := sorts.Sorted(maps.Keys(kinds), func(a, b string) int {
 		return cmp.Or(kinds[b]-kinds[a], strings.Compare(a, b))
 	})
 	for i, k := range names {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -68,7 +69,7 @@ func stepKinds[T any](rows []T, kind func(*T) string) []string {
 			out = append(out, k)
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int {
+	sorts.By(out, func(a, b string) int {
 		return strings.Compare(strings.TrimPrefix(a, allRanks), strings.TrimPrefix(b, allRanks))
 	})
 	if len(out) == 2 && out[0] == allRanks {
@@ -96,7 +97,7 @@ func classes(r *result.Report) (rows []classOf, kinds []string) {
 		rows[at].kinds[c.Kind] = c
 		rows[at].most = max(rows[at].most, float64(c.Total))
 	}
-	slices.SortStableFunc(rows, func(a, b classOf) int { return cmp.Compare(b.most, a.most) })
+	sorts.Stable(rows, func(a, b classOf) int { return cmp.Compare(b.most, a.most) })
 	return rows, kinds
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -76,7 +77,7 @@ func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64
 		by[k] = append(by[k], finite(s))
 	}
 	for _, s := range by {
-		slices.SortFunc(s, func(a, b float64) int { return cmp.Compare(b, a) })
+		sorts.By(s, func(a, b float64) int { return cmp.Compare(b, a) })
 	}
 	var out []T
 	taken := map[string]int{}

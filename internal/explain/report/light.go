@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -99,7 +100,7 @@ func lightParts(s *result.LightStep) []lightPart {
 		{"idle for the host", i.Host}, {"idle in synchronisations", i.Sync}, {"idle for launches", i.Launch}, {"idle inside graphs or for dependencies", i.Device},
 		{"idle for the profiler", i.Profiler}, {"idle for unknown reasons", i.Unknown}, {"idle for other ranks' hosts", i.Peers}, {"idle between steps", i.Between},
 	}
-	slices.SortStableFunc(out, func(x, y lightPart) int { return cmp.Compare(y.ns, x.ns) })
+	sorts.Stable(out, func(x, y lightPart) int { return cmp.Compare(y.ns, x.ns) })
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
@@ -118,7 +119,7 @@ func lightSet(r *result.Report, s *result.LightStep) LightSet {
 			of = append(of, m)
 		}
 	}
-	slices.SortStableFunc(of, func(x, y result.LightModule) int {
+	sorts.Stable(of, func(x, y result.LightModule) int {
 		return cmp.Or(cmp.Compare(beyondFloor(&y), beyondFloor(&x)), cmp.Compare(y.Time, x.Time))
 	})
 	for i := range of {

@@ -1,7 +1,6 @@
 package report
 
-// paint colours text with ANSI codes if the paint value is true. go-pretty could do this, too, but the result of
-// go-pretty depends on a global switch and on the environment.
+// paint colours text with ANSI codes if the paint value is true.
 type paint bool
 
 func (p paint) code(code, s string) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -35,7 +36,8 @@ func pathLayersTable(r *result.Report, limit int) *table {
 	}
 	rows := p.Layers
 	if limit > 0 && len(rows) > limit {
-		rows = slices.SortedStableFunc(slices.Values(rows), func(a, b result.PathLayer) int { return cmp.Compare(b.NS, a.NS) })
+		rows = slices.Clone(rows)
+		sorts.Stable(rows, func(a, b result.PathLayer) int { return cmp.Compare(b.NS, a.NS) })
 		rows, t.omitted = cut(rows, limit, ", by share; --layers shows all")
 	}
 	longest := largest(rows, func(l *result.PathLayer) float64 { return l.Share })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -28,7 +29,7 @@ func ranksTable(r *result.Report, limit int) *table {
 				named[i] = true
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b result.RankRow) int {
+		sorts.Stable(rows, func(a, b result.RankRow) int {
 			if named[a.Rank] != named[b.Rank] {
 				if named[a.Rank] {
 					return -1
@@ -120,7 +121,7 @@ func memoryTable(r *result.Report, limit int) *table {
 func notesTable(r *result.Report, limit int) *table {
 	worth := map[string]int{"loss": 2, "warning": 1}
 	rows := slices.Clone(r.Notes)
-	slices.SortStableFunc(rows, func(a, b result.Note) int { return worth[b.Severity] - worth[a.Severity] })
+	sorts.Stable(rows, func(a, b result.Note) int { return worth[b.Severity] - worth[a.Severity] })
 	rows, omitted := cut(rows, limit, " notes, the most important first")
 	t := &table{
 		id: "notes", title: "Notes", omitted: omitted, lead: "Limitations of the figures above.",

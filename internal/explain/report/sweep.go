@@ -13,6 +13,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Sweep is a set of jobs that differ in a few parameters, with the figures of each job for each role of its workers.
@@ -259,7 +260,7 @@ func (s *Sweep) ticks(parameter int) (all []sweepTick) {
 			all = append(all, t)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b sweepTick) int { return cmp.Compare(a.At, b.At) })
+	sorts.Stable(all, func(a, b sweepTick) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
 

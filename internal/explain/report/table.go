@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // A table is the content of a table, independent of the output format.
@@ -174,7 +175,7 @@ func (t *table) take(idx []int) {
 // ranked returns a copy of rows, sorted by descending value and cut to limit rows.
 func ranked[T any](rows []T, limit int, order string, by func(*T) float64) ([]T, string) {
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b T) int { return cmp.Compare(by(&b), by(&a)) })
+	sorts.Stable(rows, func(a, b T) int { return cmp.Compare(by(&b), by(&a)) })
 	return cut(rows, limit, order)
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -97,7 +98,7 @@ func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 			rows = append(rows, t)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b result.TimeRow) int { return class(&a) - class(&b) })
+	sorts.Stable(rows, func(a, b result.TimeRow) int { return class(&a) - class(&b) })
 	if len(ranks) == 1 { // with one rank, the sum over ranks equals the rank's row
 		rows = slices.DeleteFunc(rows, func(t result.TimeRow) bool { return t.Rank == allRanks })
 	}

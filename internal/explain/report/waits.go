@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
@@ -235,7 +235,7 @@ func queueText(w *waits.Wait) string {
 // largestFirst returns the parts of a wait in descending order of length.
 func largestFirst(w *waits.Wait) []WaitPart {
 	parts := WaitParts(w)
-	slices.SortStableFunc(parts, func(a, b WaitPart) int { return cmp.Compare(b.NS, a.NS) })
+	sorts.Stable(parts, func(a, b WaitPart) int { return cmp.Compare(b.NS, a.NS) })
 	return parts
 }
 

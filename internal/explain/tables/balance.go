@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -72,7 +73,7 @@ func Coordinates(d *match.Domain, of func(trace.Rank) int) (out []Coordinate) {
 		}
 		out[k].Ranks = append(out[k].Ranks, i)
 	}
-	slices.SortFunc(out, func(x, y Coordinate) int { return cmp.Compare(x.At, y.At) })
+	sorts.By(out, func(x, y Coordinate) int { return cmp.Compare(x.At, y.At) })
 	return out
 }
 

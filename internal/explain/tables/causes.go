@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -66,7 +67,7 @@ func CauseKernels(a, b *Sample, c *result.Cause) {
 	c.Kernels = slices.DeleteFunc(c.Kernels, func(k result.KernelChange) bool {
 		return math.Abs(k.CountB-k.CountA) < 0.5 && math.Abs(k.B-k.A) < 0.1*most
 	})
-	slices.SortFunc(c.Kernels, func(x, y result.KernelChange) int {
+	sorts.By(c.Kernels, func(x, y result.KernelChange) int {
 		return cmp.Or(cmp.Compare(math.Abs(y.B-y.A), math.Abs(x.B-x.A)), cmp.Compare(x.Name, y.Name))
 	})
 	c.Kernels = c.Kernels[:min(len(c.Kernels), mostKernels)]

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
@@ -96,7 +97,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		}
 		out = append(out, *c)
 	}
-	slices.SortFunc(out, func(x, y result.CollectiveRow) int {
+	sorts.By(out, func(x, y result.CollectiveRow) int {
 		return cmp.Or(cmp.Compare(y.Time(), x.Time()), cmp.Compare(x.Op, y.Op), cmp.Compare(x.Group.String(), y.Group.String()), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Bytes, y.Bytes))
 	})
 	return out

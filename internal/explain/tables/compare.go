@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -127,7 +128,7 @@ func stepDiffs(a, b *Sample) (out []result.StepDiff) {
 			out = append(out, result.StepDiff{Kind: k.kind, Mode: k.mode, Batch: k.batch, Figure: name, Change: change(fa[f], fb[f])})
 		}
 	}
-	slices.SortStableFunc(out, func(x, y result.StepDiff) int {
+	sorts.Stable(out, func(x, y result.StepDiff) int {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Mode, y.Mode), cmp.Compare(x.Batch, y.Batch))
 	})
 	verdicts(out, func(d *result.StepDiff) (*result.Change, *string) { return &d.Change, &d.Verdict })
@@ -169,7 +170,7 @@ func kernelDiffs(a, b *Sample, was map[kernelKey]kernelKey) (out []result.Kernel
 		d.Effect = effect(&d.Change, a.total[k.bucket])
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(x, y result.KernelDiff) int {
+	sorts.By(out, func(x, y result.KernelDiff) int {
 		return cmp.Or(cmp.Compare(math.Abs(y.Effect), math.Abs(x.Effect)), cmp.Compare(x.Kind, y.Kind),
 			cmp.Compare(x.Batch, y.Batch), cmp.Compare(x.Name, y.Name), slices.Compare(x.Grid[:], y.Grid[:]))
 	})
@@ -196,7 +197,7 @@ func renamed(a, b *Sample) map[kernelKey]kernelKey {
 				}
 			}
 			for _, list := range out {
-				slices.SortFunc(list, func(x, y kernelKey) int { return h.kern[x].order - h.kern[y].order })
+				sorts.By(list, func(x, y kernelKey) int { return h.kern[x].order - h.kern[y].order })
 			}
 			return out
 		}
@@ -233,7 +234,7 @@ func moduleDiffs(a, b *Sample) (out []result.ModuleDiff) {
 		d.Effect = effect(&d.Change, a.total[k.bucket])
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(x, y result.ModuleDiff) int {
+	sorts.By(out, func(x, y result.ModuleDiff) int {
 		return cmp.Or(cmp.Compare(math.Abs(y.Effect), math.Abs(x.Effect)), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Mode, y.Mode),
 			cmp.Compare(x.Batch, y.Batch), cmp.Compare(x.Module, y.Module))
 	})

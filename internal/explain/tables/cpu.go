@@ -2,9 +2,9 @@ package tables
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -98,7 +98,7 @@ func topOps(by map[string]*result.CPUOp) []result.CPUOp {
 		out = append(out, *o)
 		sum += o.Self
 	}
-	slices.SortFunc(out, func(x, y result.CPUOp) int { return cmp.Or(cmp.Compare(y.Self, x.Self), cmp.Compare(x.Name, y.Name)) })
+	sorts.By(out, func(x, y result.CPUOp) int { return cmp.Or(cmp.Compare(y.Self, x.Self), cmp.Compare(x.Name, y.Name)) })
 	out = out[:min(len(out), keptOps)]
 	for i := range out {
 		out[i].Share = metric.Share(out[i].Self, sum)

@@ -2,8 +2,8 @@ package tables
 
 import (
 	"cmp"
-	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -22,7 +22,7 @@ func Gaps(a *match.Aligned, pauses Pauses) (out []result.Gap) {
 			all = append(all, of{i, &r.Host.Gaps[k]})
 		}
 	}
-	slices.SortStableFunc(all, func(x, y of) int { return cmp.Compare(y.Dur, x.Dur) })
+	sorts.Stable(all, func(x, y of) int { return cmp.Compare(y.Dur, x.Dur) })
 	for _, g := range all[:min(len(all), prep.KeptGaps)] {
 		r := a.Ranks[g.rank]
 		after := &r.Ops[g.After]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -97,10 +98,10 @@ func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelR
 	for _, k := range each {
 		rows = k.kernelRows(a, rows, short)
 	}
-	slices.SortFunc(rows, func(x, y result.KernelRow) int {
+	sorts.By(rows, func(x, y result.KernelRow) int {
 		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Name, y.Name))
 	})
-	slices.SortFunc(classes, func(x, y result.ClassRow) int {
+	sorts.By(classes, func(x, y result.ClassRow) int {
 		return cmp.Or(kindOrder(x.Kind, y.Kind), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Class, y.Class))
 	})
 	return classes, rows

@@ -2,9 +2,9 @@ package tables
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -58,7 +58,7 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 			Kind: prep.KindName(k), Steps: t.Steps, GPU: t.GPU / n, InModule: t.InModule / n, Graphs: t.Graphs / n, Placed: t.Placed / n, Host: t.Host / n, InRange: t.InRange / n,
 		})
 	}
-	slices.SortFunc(out.Totals, func(x, y result.LayerTotal) int { return cmp.Compare(x.Kind, y.Kind) })
+	sorts.By(out.Totals, func(x, y result.LayerTotal) int { return cmp.Compare(x.Kind, y.Kind) })
 	part := func(s *layerSums, t *layerTotals) float64 {
 		if hostOnly {
 			return metric.Share(s.host, t.host)
@@ -76,7 +76,7 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 		row.Spread, row.Slowest = w.slowest(k.kind, s)
 		out.Layers = append(out.Layers, row)
 	}
-	slices.SortFunc(out.Layers, func(x, y result.LayerRow) int {
+	sorts.By(out.Layers, func(x, y result.LayerRow) int {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Stack, y.Stack), cmp.Compare(x.Layer, y.Layer))
 	})
 	for k, s := range w.modules {
@@ -107,7 +107,7 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 		row.Spread, row.Slowest = w.slowest(k.kind, s)
 		out.Modules = append(out.Modules, row)
 	}
-	slices.SortFunc(out.Modules, func(x, y result.ModuleRow) int {
+	sorts.By(out.Modules, func(x, y result.ModuleRow) int {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(y.GPU, x.GPU), cmp.Compare(y.Host, x.Host), cmp.Compare(x.Name, y.Name))
 	})
 }

@@ -3,12 +3,12 @@ package tables
 import (
 	"cmp"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
-	"slices"
 )
 
 // layerSums holds the sums for one row of a table, over all steps and ranks.
@@ -205,7 +205,7 @@ func (w *LayerWork) OfKind(r *match.Rank, k trace.StepKind) (like map[string][]L
 		}
 	}
 	for _, l := range like {
-		slices.SortFunc(l, func(x, y LayerTime) int { return cmp.Compare(x.Layer, y.Layer) })
+		sorts.By(l, func(x, y LayerTime) int { return cmp.Compare(x.Layer, y.Layer) })
 	}
 	return like, len(use)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -76,7 +77,7 @@ func Sources(a *match.Aligned, rows []result.KernelRow) (out result.Sites) {
 			place.Count, place.Total, place.Layers = x.Count, x.Total, ranges(x.layers)
 			rows[i].Sources = append(rows[i].Sources, place)
 		}
-		slices.SortFunc(rows[i].Sources, func(x, y result.KernelSource) int {
+		sorts.By(rows[i].Sources, func(x, y result.KernelSource) int {
 			return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(y.Total, x.Total), cmp.Compare(x.Frame, y.Frame), cmp.Compare(x.Module, y.Module), cmp.Compare(x.Op, y.Op))
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -24,7 +25,7 @@ func Stages(a *match.Aligned) (out []result.StageRow) {
 		}
 		out = append(out, rows...)
 	}
-	slices.SortStableFunc(out, func(x, y result.StageRow) int { return cmp.Compare(order[x.Stage], order[y.Stage]) })
+	sorts.Stable(out, func(x, y result.StageRow) int { return cmp.Compare(order[x.Stage], order[y.Stage]) })
 	if a.HostOnly {
 		return out // waits in collectives are unknown, so it is unknown which rank is late
 	}

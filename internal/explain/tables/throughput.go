@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -26,7 +27,7 @@ func throughputs(a, b *Sample, ranks bool) (out []result.Throughput) {
 	} else {
 		out = perStep(a, b, 0, timePerStep)
 	}
-	slices.SortStableFunc(out, func(x, y result.Throughput) int {
+	sorts.Stable(out, func(x, y result.Throughput) int {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Mode, y.Mode))
 	})
 	return out

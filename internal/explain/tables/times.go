@@ -4,8 +4,8 @@ package tables
 
 import (
 	"cmp"
-	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -80,7 +80,7 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 			}
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y result.TimeRow) int {
+	sorts.Stable(rows, func(x, y result.TimeRow) int {
 		return cmp.Or(result.First(x.Rank == "all", y.Rank == "all"), result.First(x.Kind == "all", y.Kind == "all"))
 	})
 	return rows, steps, pauses
@@ -121,7 +121,7 @@ func sweep(r *match.Rank, pauses *pause) []result.Time {
 	for i := range ends {
 		ends[i] = int32(i)
 	}
-	slices.SortFunc(ends, func(x, y int32) int { return cmp.Compare(r.Ops[x].End, r.Ops[y].End) })
+	sorts.By(ends, func(x, y int32) int { return cmp.Compare(r.Ops[x].End, r.Ops[y].End) })
 	running, ended := 0, 0
 	end := func() {
 		e := &r.Ops[ends[ended]]

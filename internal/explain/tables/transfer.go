@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -90,7 +91,7 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 		}
 		t.Copies += len(one.copies)
 		t.Bytes += one.bytes
-		slices.SortFunc(one.copies, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
+		sorts.By(one.copies, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
 		moving += prep.Overlap(prep.Union(one.copies), one.Start, one.End)
 		rest := int64(0) // time from the end of the transfer to the end of the request's prefill
 		if s != nil && g != nil && g.End+shifted >= s.Start {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
@@ -69,7 +70,7 @@ func Find(mine, others []Kernel) *result.Held {
 	if len(stopped) < few || like == 0 || float64(more) < share*float64(longer) || float64(took) > rest*float64(like) {
 		return nil
 	}
-	slices.SortFunc(stopped, func(x, y Kernel) int { return cmp.Compare(x.Start, y.Start) })
+	sorts.By(stopped, func(x, y Kernel) int { return cmp.Compare(x.Start, y.Start) })
 	out := &result.Held{Kernels: len(stopped), Share: float64(more) / float64(longer), Rest: float64(took) / float64(like)}
 	var lengths, starts []int64
 	for _, k := range stopped {

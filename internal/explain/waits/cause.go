@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
@@ -117,7 +118,7 @@ func (j *Joined) causes() *Causes {
 			c.Covered = append(c.Covered, bench.Span{From: j.at(w.from), To: j.at(w.to)})
 		}
 	}
-	slices.SortFunc(c.Covered, func(a, b bench.Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	sorts.By(c.Covered, func(a, b bench.Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	c.Covered = slices.Compact(c.Covered)
 	n := int64(c.Held + c.Others)
 	if n == 0 {
@@ -132,7 +133,7 @@ func (j *Joined) causes() *Causes {
 			c.Causes = append(c.Causes, Cause{Kind: kind, NS: ns / n, Share: metric.Share(ns, total), Title: b.title(kind)})
 		}
 	}
-	slices.SortFunc(c.Causes, func(a, b Cause) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Kind, b.Kind)) })
+	sorts.By(c.Causes, func(a, b Cause) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Kind, b.Kind)) })
 	c.NS = total / n
 	return c
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
@@ -344,7 +345,7 @@ func (j *Joined) tail(all []slow) Tail {
 	if t.N == 0 {
 		return t
 	}
-	slices.SortStableFunc(all, func(a, b slow) int { return cmp.Compare(b.ns(), a.ns()) })
+	sorts.Stable(all, func(a, b slow) int { return cmp.Compare(b.ns(), a.ns()) })
 	ascending := make([]int64, len(all))
 	for i := range all {
 		ascending[len(all)-1-i] = all[i].ns()

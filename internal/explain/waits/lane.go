@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -49,7 +50,7 @@ var errNoSteps = errors.New("the traces name no forward steps: nothing to join r
 func NewServer(name, role string, traces []*trace.Trace) *Server {
 	s := &Server{name: name, role: role}
 	traces = slices.Clone(traces)
-	slices.SortStableFunc(traces, func(a, b *trace.Trace) int {
+	sorts.Stable(traces, func(a, b *trace.Trace) int {
 		return cmp.Or(cmp.Compare(filepath.Dir(a.Source.Path), filepath.Dir(b.Source.Path)), a.Source.Rank.Compare(b.Source.Rank))
 	})
 	type key struct {
@@ -139,12 +140,12 @@ func deviceEnds(t *trace.Trace, passes []trace.Pass) []int64 {
 
 // order sorts the steps. A step that was prepared while the previous step ran begins at the end of the previous step.
 func (l *lane) order() {
-	slices.SortFunc(l.windows, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	sorts.By(l.windows, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	at := make([]int, len(l.steps)) // old indices in the new order
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(l.steps[a].from, l.steps[b].from) })
+	sorts.Stable(at, func(a, b int) int { return cmp.Compare(l.steps[a].from, l.steps[b].from) })
 	sorted, place := make([]step, len(at)), make([]int, len(at))
 	end := int64(0)
 	for i, old := range at {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -123,6 +124,6 @@ func (j *Joined) placesOf(r *bench.Record) (in []Place) {
 			}
 		}
 	}
-	slices.SortFunc(in, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Step, b.Step)) })
+	sorts.By(in, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Step, b.Step)) })
 	return slices.Compact(in)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/summary"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
@@ -111,7 +112,7 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *summary.File) int {
+	sorts.Stable(all, func(a, b *summary.File) int {
 		return cmp.Or(a.Of.Name.Rank.Compare(b.Of.Name.Rank), cmp.Compare(a.Of.Name.Stage, b.Of.Name.Stage), cmp.Compare(a.Of.Path, b.Of.Path))
 	})
 	heads := make([]*set.Head, len(all))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/light"
@@ -158,7 +159,7 @@ func (c *Capture) account(say *progress.Console, what string, all []noted, failu
 	for _, m := range missing {
 		c.Missing = append(c.Missing, m.Label)
 	}
-	slices.SortFunc(c.Missing, trace.CompareLabels)
+	sorts.By(c.Missing, trace.CompareLabels)
 	return nil
 }
 

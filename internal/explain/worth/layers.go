@@ -2,8 +2,8 @@ package worth
 
 import (
 	"cmp"
-	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/replay"
@@ -34,7 +34,7 @@ func pathLayers(m *prep.Markers, of map[int32]int64, total int64) (out []result.
 		}
 		out = append(out, row)
 	}
-	slices.SortFunc(out, func(a, b result.PathLayer) int {
+	sorts.By(out, func(a, b result.PathLayer) int {
 		if (a.Layer < 0) != (b.Layer < 0) {
 			return cmp.Compare(b.Layer, a.Layer)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/base/parallel"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/replay"
@@ -460,7 +461,7 @@ func pathOf(w *Window) (p result.Path) {
 	for k, ns := range rows {
 		p.Rows = append(p.Rows, result.PathRow{Rank: k.rank, Cause: k.cause, Class: k.class, NS: ns, Share: float64(ns) / float64(p.NS)})
 	}
-	slices.SortFunc(p.Rows, func(a, b result.PathRow) int {
+	sorts.By(p.Rows, func(a, b result.PathRow) int {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Class, b.Class))
 	})
 	p.Layers = pathLayers(w.Marks, layers, p.NS)
@@ -474,7 +475,7 @@ func pathOf(w *Window) (p result.Path) {
 		}
 		p.Ranks = append(p.Ranks, row)
 	}
-	slices.SortFunc(p.Ranks, func(a, b result.PathRank) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Rank, b.Rank)) })
+	sorts.By(p.Ranks, func(a, b result.PathRank) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Rank, b.Rank)) })
 	return p
 }
 

@@ -3,8 +3,9 @@ package spec
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Note is a remark about a position in a file. The remark is a problem, or it describes a default or a conversion that
@@ -42,7 +43,7 @@ func (p Problems) err() error {
 
 // InOrder sorts notes by line and column.
 func InOrder(notes []Note) {
-	slices.SortStableFunc(notes, func(a, b Note) int {
+	sorts.Stable(notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }

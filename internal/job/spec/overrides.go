@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
@@ -42,7 +43,7 @@ func documents(file string, tree *yamltree.Node, selected string) (docs []docume
 		return nil, problems
 	}
 	entries := slices.Clone(tree.Entries)
-	slices.SortStableFunc(entries, func(a, b yamltree.Entry) int { // as srtctl orders them: zip sections come last
+	sorts.Stable(entries, func(a, b yamltree.Entry) int { // as srtctl orders them: zip sections come last
 		return strings.Compare(strings.TrimSuffix(a.Key, "_"), strings.TrimSuffix(b.Key, "_"))
 	})
 	var known []string

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
@@ -323,7 +324,7 @@ func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
 			all = append(all, Flag{e.Key, v})
 		}
 	}
-	slices.SortFunc(all, func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
+	sorts.By(all, func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
 	if r.today() {
 		for i := range all {
 			all[i].Key = strings.ReplaceAll(all[i].Key, "_", "-")

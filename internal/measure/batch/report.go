@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Report is SGLang's result table for GitHub.
@@ -43,7 +44,7 @@ func (r Report) Text(results []*Served) string {
 	}
 	var rows [][]string
 	sorted := slices.Clone(results)
-	slices.SortStableFunc(sorted, func(a, b *Served) int { return cmp.Compare(a.InputLen, b.InputLen) })
+	sorts.Stable(sorted, func(a, b *Served) int { return cmp.Compare(a.InputLen, b.InputLen) })
 	for _, s := range sorted {
 		row := []string{
 			strconv.Itoa(s.BatchSize), strconv.Itoa(s.InputLen), fmt.Sprintf("%.2f", s.Latency), fmt.Sprintf("%.2f", s.InputThroughput), fmt.Sprintf("%.2f", s.OutputThroughput),

@@ -3,12 +3,12 @@ package load
 import (
 	"cmp"
 	"math/bits"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Live holds the counters of a run in progress. Any number of goroutines may read them without blocking. The zero value
@@ -70,7 +70,7 @@ func (l *Live) reasons() (out []bench.Failing) {
 		}
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(a, b bench.Failing) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Reason, b.Reason)) })
+	sorts.By(out, func(a, b bench.Failing) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Reason, b.Reason)) })
 	return out
 }
 

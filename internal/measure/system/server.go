@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -138,7 +139,7 @@ func Apart(dir string) (out []Server) {
 		}
 		out = append(out, Server{Name: entry.Name(), Role: role, Paths: []string{path}, Queue: filepath.Join(path, trace.LoadsFile)})
 	}
-	slices.SortStableFunc(out, func(a, b Server) int { return strings.Compare(b.Role, a.Role) })
+	sorts.Stable(out, func(a, b Server) int { return strings.Compare(b.Role, a.Role) })
 	return out
 }
 

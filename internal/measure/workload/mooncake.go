@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // mooncakeFiles are the traces of https://github.com/kvcache-ai/Mooncake.
@@ -71,7 +73,7 @@ func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 			trace = append(trace, row)
 		}
 	}
-	slices.SortStableFunc(trace, func(a, b mooncakeRow) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	sorts.Stable(trace, func(a, b mooncakeRow) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	var out []Request
 	for some := range slices.Chunk(trace, mooncakeAtOnce) {
 		var chats [][]message

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // TimedTrace is the data set of a file with the time and the lengths of each request.
@@ -84,7 +86,7 @@ func (b *builder) timedTrace(ctx context.Context) ([]Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(trace, func(a, b timedRow) int { return cmp.Compare(a.at, b.at) })
+	sorts.Stable(trace, func(a, b timedRow) int { return cmp.Compare(a.at, b.at) })
 	in, outs := make([]int, len(trace)), make([]int, len(trace))
 	for i, row := range trace {
 		in[i], outs[i] = row.input, row.output

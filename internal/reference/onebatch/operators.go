@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -54,7 +55,7 @@ func Operators(t *trace.Trace, byDevice bool) *OperatorTable {
 			out.GPU += row.SelfGPU
 		}
 	}
-	slices.SortFunc(out.Rows, func(a, b Operator) int {
+	sorts.By(out.Rows, func(a, b Operator) int {
 		gpu, cpu := cmp.Compare(b.SelfGPU, a.SelfGPU), cmp.Compare(b.SelfCPU, a.SelfCPU)
 		if !byDevice {
 			gpu, cpu = cpu, gpu

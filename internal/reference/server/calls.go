@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stepscope/stepscope/internal/base/prom"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // calls counts HTTP requests. All paths without a route are counted under one name, unlike in SGLang, which counts each
@@ -93,7 +94,7 @@ func (c *calls) write(x *prom.Text) {
 		if len(f.samples) > 0 {
 			x.Header(f.name, f.help, f.kind)
 		}
-		slices.SortFunc(f.samples, func(a, b sample) int { return strings.Compare(a.labels, b.labels) })
+		sorts.By(f.samples, func(a, b sample) int { return strings.Compare(a.labels, b.labels) })
 		for _, v := range f.samples {
 			x.Sample(f.name, v.labels, float64(v.n))
 		}

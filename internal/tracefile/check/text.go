@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
@@ -98,7 +99,7 @@ func (r *Report) printCategories(w io.Writer) {
 			total[c] += n
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(total), func(a, b string) int {
+	names := sorts.Sorted(maps.Keys(total), func(a, b string) int {
 		return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b))
 	})
 	files := r.Files
@@ -136,7 +137,7 @@ func (r *Report) printOdd(w io.Writer) {
 	if len(list) == 0 {
 		return
 	}
-	slices.SortStableFunc(list, func(a, b Odd) int {
+	sorts.Stable(list, func(a, b Odd) int {
 		switch {
 		case a.Harmless == b.Harmless:
 			return 0

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Bounds is the set of all shifts (offset and drift) of one clock against another that a set of collectives allows.
@@ -105,7 +107,7 @@ func (b *Bounds) Nearest(ref, other []Event) Shift {
 	for i := range other {
 		pairs[i] = pair{ref[i], other[i]}
 	}
-	slices.SortStableFunc(pairs, func(p, q pair) int { return cmp.Compare(p.b.End, q.b.End) })
+	sorts.Stable(pairs, func(p, q pair) int { return cmp.Compare(p.b.End, q.b.End) })
 	for i, p := range pairs {
 		d[i] = p.a.End - p.b.End
 	}
@@ -128,7 +130,7 @@ type hull []point
 
 // lower builds the hull of points in any order.
 func (h hull) lower() hull {
-	slices.SortFunc(h, func(p, q point) int { return cmp.Or(cmp.Compare(p.x, q.x), cmp.Compare(p.y, q.y)) })
+	sorts.By(h, func(p, q point) int { return cmp.Or(cmp.Compare(p.x, q.x), cmp.Compare(p.y, q.y)) })
 	n := 0
 	for _, p := range h {
 		if n > 0 && h[n-1].x == p.x {

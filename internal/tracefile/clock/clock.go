@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Event is one collective as recorded by one rank.
@@ -94,7 +95,7 @@ func Estimate(ref, other []Event) (Shift, error) {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(x, y uint64) int {
+	sorts.By(keys, func(x, y uint64) int {
 		return cmp.Or(min(len(a[y]), len(b[y]))-min(len(a[x]), len(b[x])), cmp.Compare(x, y))
 	})
 	var pairs []pair
@@ -220,7 +221,7 @@ func Undrift(diff, when []int64) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(when[i], when[j]) })
+	sorts.By(order, func(i, j int) int { return cmp.Compare(when[i], when[j]) })
 	mid := func(v []int64, of []int) int64 {
 		out := make([]int64, len(of))
 		for i, at := range of {
@@ -245,7 +246,7 @@ func appendPairs(pairs []pair, a, b []Event, moved int) []pair {
 
 // fit computes the shift from matched collectives.
 func (s *Shift) fit(pairs []pair) {
-	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Compare(x.b.End, y.b.End) })
+	sorts.By(pairs, func(x, y pair) int { return cmp.Compare(x.b.End, y.b.End) })
 	n := len(pairs)
 	first, last := pairs[0].b.End, pairs[n-1].b.End
 	s.N, s.Since = n, first+(last-first)/2

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/merge"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
@@ -111,7 +112,7 @@ func number(window set.Set, all []*survey) {
 		of[window.Files[i].Path] = sv
 	}
 	for _, files := range window.ByRank() {
-		slices.SortFunc(files, func(a, b set.File) int {
+		sorts.By(files, func(a, b set.File) int {
 			x, y := of[a.Path], of[b.Path]
 			return cmp.Compare(x.start+x.head.BaseNS, y.start+y.head.BaseNS)
 		})

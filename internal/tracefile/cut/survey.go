@@ -8,9 +8,9 @@ import (
 	"hash/maphash"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/redact"
@@ -103,8 +103,8 @@ func look(ctx context.Context, f set.File, meter *progress.Meter, r *redact.Reda
 		sv.add(e, lo, hi)
 	}
 	byID := func(a, b link) int { return cmp.Compare(a.id, b.id) }
-	slices.SortStableFunc(sv.launches, byID)
-	slices.SortStableFunc(sv.notes, byID)
+	sorts.Stable(sv.launches, byID)
+	sorts.Stable(sv.notes, byID)
 	sv.steps, _ = steps.Passes()
 	sv.start, sv.end = whole.lo, whole.hi
 	return sv, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -80,7 +81,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, mea
 		t.Close()
 		return nil, fmt.Errorf("%s: nothing could be read", window.ID)
 	}
-	slices.SortStableFunc(t.Files, func(a, b set.File) int { return a.Name.Rank.Compare(b.Name.Rank) })
+	sorts.Stable(t.Files, func(a, b set.File) int { return a.Name.Rank.Compare(b.Name.Rank) })
 	return t, nil
 }
 

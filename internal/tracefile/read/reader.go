@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -105,7 +106,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 		}
 		out = append(out, t)
 	}
-	slices.SortStableFunc(out, func(a, b *trace.Trace) int {
+	sorts.Stable(out, func(a, b *trace.Trace) int {
 		return cmp.Or(a.Source.Rank.Compare(b.Source.Rank), cmp.Compare(a.Source.Stage, b.Source.Stage))
 	})
 	return out

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
@@ -150,7 +151,7 @@ func (r *Redactor) settle() {
 			}
 		}
 	}
-	slices.SortStableFunc(r.words, func(a, b word) int { return len(b.text) - len(a.text) })
+	sorts.Stable(r.words, func(a, b word) int { return len(b.text) - len(a.text) })
 }
 
 // number returns the number of a secret, counted among the secrets of the same kind.
@@ -210,7 +211,7 @@ func (r *Redactor) Counts() []Count {
 			counts = append(counts, Count{kindNames[k], len(r.vocab[k]), r.places[k]})
 		}
 	}
-	slices.SortStableFunc(counts, func(a, b Count) int { return int(b.Places - a.Places) })
+	sorts.Stable(counts, func(a, b Count) int { return int(b.Places - a.Places) })
 	return counts
 }
 

@@ -7,8 +7,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Here returns a Redactor that also hides the names of this machine and its user.
@@ -40,7 +41,7 @@ func (r *Redactor) Print(w io.Writer) {
 	}
 	left := r.Left()
 	if len(left) > 0 {
-		keys := slices.SortedFunc(maps.Keys(left), func(a, b string) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) })
+		keys := sorts.Sorted(maps.Keys(left), func(a, b string) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) })
 		more := ""
 		if most := 12; len(keys) > most {
 			keys, more = keys[:most], ", …"

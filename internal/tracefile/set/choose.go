@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -115,7 +116,7 @@ func windowsBelow(dirs []string) (found []below) {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b below) int { return cmp.Compare(b.sets[0].at, a.sets[0].at) })
+	sorts.Stable(found, func(a, b below) int { return cmp.Compare(b.sets[0].at, a.sets[0].at) })
 	return found
 }
 
@@ -209,7 +210,7 @@ func join(sets []Set) Set {
 			}
 		}
 	}
-	slices.SortFunc(all.Files, func(a, b File) int {
+	sorts.By(all.Files, func(a, b File) int {
 		return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Path, b.Path))
 	})
 	return all

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -198,7 +199,9 @@ func joinCopies(all []*window) []*window {
 		}
 		return false
 	}
-	for _, w := range slices.SortedStableFunc(slices.Values(all), func(a, b *window) int { return cmp.Compare(len(b.Files), len(a.Files)) }) {
+	byFiles := slices.Clone(all)
+	sorts.Stable(byFiles, func(a, b *window) int { return cmp.Compare(len(b.Files), len(a.Files)) })
+	for _, w := range byFiles {
 		if !copies(w) {
 			kept = append(kept, w)
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -119,7 +120,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 		if w.begin == 0 && !w.Files[0].Report() {
 			w.begin = w.head(w.Files[0]).begin()
 		}
-		slices.SortStableFunc(w.Files, func(a, b File) int {
+		sorts.Stable(w.Files, func(a, b File) int {
 			return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Name.Stage, b.Name.Stage), cmp.Compare(a.Path, b.Path))
 		})
 		w.dropCopies()
@@ -131,7 +132,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 		}
 	}
 	nameTimed(all)
-	slices.SortStableFunc(all, func(a, b *window) int {
+	sorts.Stable(all, func(a, b *window) int {
 		return cmp.Or(cmp.Compare(b.at(), a.at()), cmp.Compare(b.mod, a.mod), cmp.Compare(b.ID, a.ID))
 	})
 	sets := make([]Set, len(all))
@@ -145,7 +146,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 
 // byContent groups files into windows by the beginnings of their contents.
 func byContent(files []candidate) (all []*window) {
-	slices.SortStableFunc(files, func(a, b candidate) int { return cmp.Compare(a.begin, b.begin) })
+	sorts.Stable(files, func(a, b candidate) int { return cmp.Compare(a.begin, b.begin) })
 	programs := map[string][]candidate{}
 	var others []candidate
 	for _, c := range files {

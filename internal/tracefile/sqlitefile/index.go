@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // mostKeys is the maximum number of index keys sorted at once: 32 MB if the keys are integers.
@@ -104,7 +106,7 @@ func inOrder[K cmp.Ordered](a, b keyed[K]) int {
 func sortKeys[K cmp.Ordered](x *indexer, key func(*Row) K, value func(K) Value) error {
 	var keys, sample []keyed[K]
 	flush := func() error {
-		slices.SortFunc(keys, inOrder)
+		sorts.By(keys, inOrder)
 		for _, k := range keys {
 			if err := x.add(value(k.key), k.row); err != nil {
 				return err
@@ -135,7 +137,7 @@ func sortKeys[K cmp.Ordered](x *indexer, key func(*Row) K, value func(K) Value) 
 	if n <= most {
 		return flush()
 	}
-	slices.SortFunc(sample, inOrder)
+	sorts.By(sample, inOrder)
 	parts := n/most + 1
 	for part := range parts {
 		keys = keys[:0]

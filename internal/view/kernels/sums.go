@@ -3,6 +3,8 @@ package kernels
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // sums holds the results of a query for each node of a tree.
@@ -192,7 +194,7 @@ func join(t *tree, s *sums, t2 *tree, s2 *sums) *merged {
 }
 
 func sortChildren(m *merged) {
-	slices.SortFunc(m.children, func(x, y *merged) int { return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.name, y.name)) })
+	sorts.By(m.children, func(x, y *merged) int { return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.name, y.name)) })
 	for _, c := range m.children {
 		sortChildren(c)
 	}

@@ -2,9 +2,9 @@ package kernels
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -81,7 +81,7 @@ func (w *Work) Table(q Query, against *Work) *Table {
 	per := func(r *Row) float64 {
 		return max(float64(r.Total)/float64(max(out.Steps, 1)), float64(r.Total2)/float64(max(out.Steps2, 1)))
 	}
-	slices.SortFunc(out.Rows, func(x, y Row) int { return cmp.Or(cmp.Compare(per(&y), per(&x)), cmp.Compare(x.Name, y.Name)) })
+	sorts.By(out.Rows, func(x, y Row) int { return cmp.Or(cmp.Compare(per(&y), per(&x)), cmp.Compare(x.Name, y.Name)) })
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
@@ -63,9 +64,9 @@ func pack(records []bench.Record) *rows {
 			p.order = append(p.order, i)
 		}
 	}
-	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(records[a].Sent, records[b].Sent) })
+	sorts.Stable(p.order, func(a, b int) int { return cmp.Compare(records[a].Sent, records[b].Sent) })
 	ends := slices.Clone(p.order) // ordered by end time
-	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(records[a].Done, records[b].Done) })
+	sorts.Stable(ends, func(a, b int) int { return cmp.Compare(records[a].Done, records[b].Done) })
 	of, free := map[int]int{}, &freeRows{}
 	for _, i := range p.order {
 		for len(ends) > 0 && records[ends[0]].Done <= records[i].Sent {
@@ -233,7 +234,7 @@ func (q *Request) wait(j *joined, i int, records []bench.Record) {
 		w := waited(served.TTFT)
 		q.TTFT = &w
 	}
-	slices.SortStableFunc(served.Gaps, func(a, b waits.Case) int { return cmp.Compare(b.NS, a.NS) })
+	sorts.Stable(served.Gaps, func(a, b waits.Case) int { return cmp.Compare(b.NS, a.NS) })
 	for k := range served.Gaps[:min(len(served.Gaps), mostGaps)] {
 		q.Gaps = append(q.Gaps, waited(&served.Gaps[k]))
 	}
@@ -248,7 +249,7 @@ func (q *Request) wait(j *joined, i int, records []bench.Record) {
 	for other, n := range met {
 		q.With = append(q.With, Other{Met{other, columns.Clean(records[other].ID)}, n})
 	}
-	slices.SortFunc(q.With, func(a, b Other) int { return cmp.Or(cmp.Compare(b.Steps, a.Steps), cmp.Compare(a.Index, b.Index)) })
+	sorts.By(q.With, func(a, b Other) int { return cmp.Or(cmp.Compare(b.Steps, a.Steps), cmp.Compare(a.Index, b.Index)) })
 	q.With = q.With[:min(len(q.With), mostOthers)]
 	if len(served.In) == 0 {
 		q.Why = "none of its steps was recorded: it was served outside the captured window"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
@@ -66,7 +67,7 @@ type arrival struct {
 
 // moveTo shifts the ranks so that all arrive with the median arrival, and returns that arrival.
 func (a *Alignment) moveTo(ranks []arrival) int64 {
-	slices.SortStableFunc(ranks, func(x, y arrival) int { return cmp.Compare(x.at, y.at) })
+	sorts.Stable(ranks, func(x, y arrival) int { return cmp.Compare(x.at, y.at) })
 	to := ranks[(len(ranks)-1)/2].at
 	for _, r := range ranks {
 		a.Moved[r.rank], a.Known[r.rank] = to-r.at, true
@@ -90,7 +91,7 @@ func (t *Timeline) alignCollective(at int64, a *Alignment) {
 		}
 	}
 	away := func(n near) int64 { return max(n.m.Last-t.a.Origin-at, at-n.m.Last+t.a.Origin) }
-	slices.SortStableFunc(all, func(x, y near) int { return cmp.Compare(away(x), away(y)) })
+	sorts.Stable(all, func(x, y near) int { return cmp.Compare(away(x), away(y)) })
 	unknown := len(a.Known)
 	for i, n := range all {
 		if unknown == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -135,7 +136,7 @@ func (s values) sorted() values {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.at[a], s.at[b]) })
+	sorts.Stable(order, func(a, b int) int { return cmp.Compare(s.at[a], s.at[b]) })
 	out := values{name: s.name, rank: s.rank}
 	for _, i := range order {
 		out.add(s.at[i], s.v[i])

@@ -2,7 +2,8 @@ package timeline
 
 import (
 	"cmp"
-	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Sum adds up the spans of one name in an interval.
@@ -99,7 +100,7 @@ func (t *Timeline) Range(rows []int, of func(rank int) Interval) *Table {
 		}
 		out.Sums = append(out.Sums, *s)
 	}
-	slices.SortFunc(out.Sums, func(a, b Sum) int {
+	sorts.By(out.Sums, func(a, b Sum) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Class, b.Class))
 	})
 	out.Sums = out.Sums[:min(len(out.Sums), mostSums)]

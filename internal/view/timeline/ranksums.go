@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 )
 
@@ -91,7 +92,7 @@ func (r *Row) onGPU() bool {
 
 // covered returns the length of the union of intervals, which it sorts.
 func covered(of []Interval) (sum int64) {
-	slices.SortFunc(of, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })
+	sorts.By(of, func(a, b Interval) int { return cmp.Compare(a.From, b.From) })
 	end := int64(-farthest)
 	for _, x := range of {
 		if x.To > end {

@@ -3,6 +3,8 @@ package timeline
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Ribbon is a collective on all ranks that take part. Ranks wait from the first to the last arrival. Then the
@@ -72,13 +74,13 @@ func (t *Timeline) Ribbons(from, to int64, most int) *Ribbons {
 		}
 	}
 	out := &Ribbons{Ribbons: []Ribbon{}, All: len(all)}
-	slices.SortStableFunc(all, func(a, b place) int {
+	sorts.Stable(all, func(a, b place) int {
 		return cmp.Compare(t.meetings[b.domain][b.index].wait, t.meetings[a.domain][a.index].wait)
 	})
 	for _, p := range all[:min(len(all), most, mostRibbons)] {
 		out.Ribbons = append(out.Ribbons, t.ribbon(p.domain, p.index))
 	}
-	slices.SortStableFunc(out.Ribbons, func(a, b Ribbon) int { return cmp.Compare(a.First, b.First) })
+	sorts.Stable(out.Ribbons, func(a, b Ribbon) int { return cmp.Compare(a.First, b.First) })
 	return out
 }
 

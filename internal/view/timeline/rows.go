@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
@@ -119,7 +120,7 @@ func (t *Timeline) addRank(at int, b built) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	sorts.Stable(order, func(a, b int) int {
 		return cmp.Compare(slices.Index(roles, rows[a].Role), slices.Index(roles, rows[b].Role))
 	})
 	for _, i := range order {
@@ -289,7 +290,7 @@ func (r *rank) link() {
 	for i := range r.Calls {
 		r.callOf[i] = spanAt{r.Calls[i].Span, int32(i)}
 	}
-	slices.SortFunc(r.callOf, func(a, b spanAt) int { return int(a.span - b.span) })
+	sorts.By(r.callOf, func(a, b spanAt) int { return int(a.span - b.span) })
 }
 
 // class returns the class of a span.

@@ -3,6 +3,8 @@ package timeline
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Found is the result of a search.
@@ -85,7 +87,7 @@ func (t *Timeline) Search(text string, rows []int, after int64, back bool) *Foun
 		next := t.link(best.rank, best.span)
 		out.Next = &next
 	}
-	slices.SortFunc(out.Names, func(a, b FoundName) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.ID, b.ID)) })
+	sorts.By(out.Names, func(a, b FoundName) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.ID, b.ID)) })
 	slices.Sort(out.IDs)
 	out.All = len(out.Names)
 	out.Names, out.IDs = out.Names[:min(len(out.Names), mostFound)], out.IDs[:min(len(out.IDs), mostIDs)]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
@@ -37,7 +38,7 @@ func (t *Timeline) stretch() {
 		}
 	}
 	for i, r := range t.ranks {
-		slices.SortStableFunc(all[i], func(a, b knot) int { return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.shown, b.shown)) })
+		sorts.Stable(all[i], func(a, b knot) int { return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.shown, b.shown)) })
 		for _, k := range all[i] {
 			if n := len(r.knots.own); n == 0 || k.own > r.knots.own[n-1] && k.shown > r.knots.shown[n-1] {
 				r.knots.own, r.knots.shown = append(r.knots.own, k.own), append(r.knots.shown, k.shown)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Details of spans in an exported page. Details that are used together are one answer. details?rank=R&block=B has the
@@ -122,7 +124,7 @@ func (t *Timeline) drawn(e *Exported, first []SpanOf) (drawn []place) {
 		}
 	}
 	e.Drawn = len(drawn)
-	slices.SortFunc(drawn, func(a, b place) int {
+	sorts.By(drawn, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(b.dur, a.dur), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Span, b.Span))
 	})
 	return drawn
@@ -132,7 +134,7 @@ func (t *Timeline) drawn(e *Exported, first []SpanOf) (drawn []place) {
 // together, and groups have the order of their first spans.
 func chunksOf(of []told) (chunks [][]Answer) {
 	of = slices.Clone(of)
-	slices.SortFunc(of, func(a, b told) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span)) })
+	sorts.By(of, func(a, b told) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span)) })
 	size := 0
 	var chunk []Answer
 	add := func(what string, v any) {

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // eventTimes are the times of one mock event, CLOCK_MONOTONIC, ns.
@@ -45,12 +46,12 @@ func measureTimes(times []eventTimes, pauses []pause) Timing {
 	}
 	from, to := int64(0), int64(1<<62)
 	for _, s := range byStream {
-		slices.SortFunc(s, func(a, b eventTimes) int { return int(a.Sent - b.Sent) })
+		sorts.By(s, func(a, b eventTimes) int { return int(a.Sent - b.Sent) })
 		from, to = max(from, s[0].Sent), min(to, s[len(s)-1].Sent)
 	}
 	from += 100e6 // exclude the start of the last stream, which is not part of the steady state
 	pauses = slices.Clone(pauses)
-	slices.SortFunc(pauses, func(a, b pause) int { return int(a.From - b.From) })
+	sorts.By(pauses, func(a, b pause) int { return int(a.From - b.From) })
 	touched := func(from, to int64) bool {
 		i := sort.Search(len(pauses), func(i int) bool { return pauses[i].From > to })
 		for ; i > 0; i-- {

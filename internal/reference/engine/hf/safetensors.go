@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
@@ -153,7 +154,7 @@ func (f *File) checkGaps(size int64) error {
 		return errors.New("no tensors")
 	}
 	names := f.Names()
-	slices.SortStableFunc(names, func(a, b string) int {
+	sorts.Stable(names, func(a, b string) int {
 		va, vb := f.tensors[a], f.tensors[b]
 		return cmp.Or(cmp.Compare(va.begin, vb.begin), cmp.Compare(va.count, vb.count)) // empty tensors first
 	})

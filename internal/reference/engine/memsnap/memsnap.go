@@ -11,6 +11,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // Block is an allocated piece of memory.
@@ -88,7 +90,7 @@ func (s *Snapshot) segments() []segment {
 			delete(live, b.Addr)
 		}
 	}
-	slices.SortFunc(all, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
+	sorts.By(all, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
 	var out []segment
 	for _, b := range all {
 		if n := len(out); n > 0 && b.Addr < out[n-1].addr+uint64(out[n-1].size) {

@@ -3,6 +3,7 @@ package sched
 import (
 	"slices"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
@@ -59,7 +60,7 @@ func (s *Scheduler) planPrefill() {
 	}
 	if len(preempted) > 0 {
 		s.waiting = append(s.waiting, preempted...)
-		slices.SortFunc(s.waiting, byRank)
+		sorts.By(s.waiting, byRank)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 )
 
@@ -78,7 +79,7 @@ func (s *Scheduler) preempt(q *seq, a *admission, out *[]*seq) bool {
 	if !s.cache.Fits(need) {
 		return false
 	}
-	slices.SortFunc(lower, byRank)
+	sorts.By(lower, byRank)
 	for i := len(lower) - 1; i >= 0; i-- {
 		s.retract(lower[i])
 		*out = append(*out, lower[i])

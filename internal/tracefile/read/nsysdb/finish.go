@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/base/runsort"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -35,11 +36,11 @@ func (r *reader) finish() []*trace.Trace {
 		for i := range t.Memory {
 			t.Memory[i].Time += r.meta.epoch
 		}
-		slices.SortStableFunc(t.Memory, func(a, b trace.MemoryPoint) int { return cmp.Compare(a.Time, b.Time) })
+		sorts.Stable(t.Memory, func(a, b trace.MemoryPoint) int { return cmp.Compare(a.Time, b.Time) })
 		sortSpans(t)
 		out[i] = t
 	})
-	slices.SortStableFunc(out, func(a, b *trace.Trace) int { return a.Source.Rank.Compare(b.Source.Rank) })
+	sorts.Stable(out, func(a, b *trace.Trace) int { return a.Source.Rank.Compare(b.Source.Rank) })
 	out[0].Notes = r.notes // the notes are about the report, not about one rank
 	return out
 }

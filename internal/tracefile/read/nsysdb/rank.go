@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -113,7 +114,7 @@ const few = 0.05
 // foldDevices joins a rank with little work to the rank of the process's main device. It also fills r.byPID.
 func (r *reader) foldDevices() error {
 	r.byPID = map[int64][]*rank{}
-	for _, key := range slices.SortedFunc(maps.Keys(r.ranks), func(a, b rankKey) int {
+	for _, key := range sorts.Sorted(maps.Keys(r.ranks), func(a, b rankKey) int {
 		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(r.ranks[b].ops, r.ranks[a].ops), cmp.Compare(a.device, b.device))
 	}) {
 		k := r.ranks[key]
@@ -273,7 +274,7 @@ func (r *reader) gpu(k *rank) (id int64, known bool) {
 
 // inOrder returns the ranks sorted by GPU, then by process.
 func (r *reader) inOrder() []*rank {
-	return slices.SortedFunc(maps.Values(r.ranks), func(a, b *rank) int {
+	return sorts.Sorted(maps.Values(r.ranks), func(a, b *rank) int {
 		if a.key.device < 0 || b.key.device < 0 { // threads in order of their ids
 			return cmp.Or(cmp.Compare(b.key.device, a.key.device), cmp.Compare(a.key.process, b.key.process))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/sqlitefile"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -196,7 +197,7 @@ func (t *tallies) rows() []SummaryRow {
 	for key, at := range t.by {
 		rows = append(rows, at.row(key))
 	}
-	slices.SortFunc(rows, func(a, b SummaryRow) int {
+	sorts.By(rows, func(a, b SummaryRow) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Count, b.Count), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Style, b.Style))
 	})
 	return rows

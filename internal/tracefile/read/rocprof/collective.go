@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -19,7 +20,7 @@ func (p *process) collectives() {
 		}
 	}
 	byTime := func(a, b call) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) }
-	slices.SortStableFunc(p.rccl, byTime)
+	sorts.Stable(p.rccl, byTime)
 	threads := map[int64][]transfer{}
 	pending := map[int64][]string{} // operations since ncclGroupStart
 	depth := map[int64]int{}
@@ -50,7 +51,7 @@ func (p *process) collectives() {
 		}
 	}
 	for thread, ops := range kernels {
-		slices.SortStableFunc(ops, func(a, b *op) int { return cmp.Compare(a.corr, b.corr) })
+		sorts.Stable(ops, func(a, b *op) int { return cmp.Compare(a.corr, b.corr) })
 		name(ops, threads[thread], launch)
 	}
 }

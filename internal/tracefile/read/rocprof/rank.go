@@ -9,11 +9,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/runsort"
+	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -142,7 +142,7 @@ func (p *process) ranks() []*trace.Trace {
 			work[id]++
 		}
 	}
-	ids := slices.SortedFunc(maps.Keys(work), func(a, b int64) int { return cmp.Or(cmp.Compare(work[b], work[a]), cmp.Compare(a, b)) })
+	ids := sorts.Sorted(maps.Keys(work), func(a, b int64) int { return cmp.Or(cmp.Compare(work[b], work[a]), cmp.Compare(a, b)) })
 	if len(ids) == 0 && len(p.calls) == 0 {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (p *process) ranks() []*trace.Trace {
 		byAgent[id] = first
 	}
 	p.distribute(ranks, byAgent)
-	slices.SortStableFunc(ranks, func(a, b *rank) int { return cmp.Compare(a.device(), b.device()) })
+	sorts.Stable(ranks, func(a, b *rank) int { return cmp.Compare(a.device(), b.device()) })
 	out := make([]*trace.Trace, len(ranks))
 	for i, k := range ranks {
 		out[i] = k.finish()
