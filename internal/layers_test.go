@@ -259,9 +259,9 @@ var arrows = []struct {
 		"internal/explain/kernel", "internal/explain/match", "internal/explain/result", "trace",
 	}},
 	{"internal/explain/judge", []string{
-		"internal/base/metric", "internal/base/sorts", "internal/explain/fact", "internal/explain/kernel",
-		"internal/explain/match", "internal/explain/prep", "internal/explain/result", "internal/explain/tables",
-		"internal/explain/timeslice", "trace",
+		"internal/base/metric", "internal/base/parallel", "internal/base/sorts", "internal/explain/fact",
+		"internal/explain/kernel", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
+		"internal/explain/tables", "internal/explain/timeslice", "trace",
 	}},
 	{"internal/explain/replicas", []string{
 		"internal/base/metric", "internal/base/sorts", "internal/explain/kernel", "internal/explain/prep",
@@ -330,8 +330,8 @@ var arrows = []struct {
 	}},
 	{"internal/tracefile/redact", []string{"internal/base/sorts", "internal/tracefile/chromejson", "trace"}},
 	{"internal/tracefile/set", []string{
-		"internal/base/atomicfile", "internal/base/progress", "internal/base/sorts", "internal/tracefile/chromejson",
-		"internal/tracefile/format", "trace",
+		"internal/base/atomicfile", "internal/base/parallel", "internal/base/progress", "internal/base/sorts",
+		"internal/tracefile/chromejson", "internal/tracefile/format", "trace",
 	}},
 	{"internal/tracefile/format", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/tracefile/chromejson",

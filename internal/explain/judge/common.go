@@ -154,11 +154,19 @@ type rankStep struct{ rank, step int }
 func unpairedIn(c *capture) map[rankStep]int64 {
 	sums := map[rankStep]int64{}
 	for _, d := range c.Domains {
+		lacks := make([]bool, c.Steps)
+		for n := range lacks {
+			lacks[n] = d.Lacking(n) > 0
+		}
+		compared := make([]bool, len(d.Matches))
+		for i := range d.Matches {
+			compared[i] = d.Matches[i].Possible() && !lacks[d.Matches[i].Step]
+		}
 		for _, r := range d.Ranks {
 			var told, rest []prep.Interval // told: compute and comparable collectives; rest: all other communication
 			var steps []int
 			known := func(i int) bool {
-				return kernel.Synchronising(r.Colls[r.Ops[i].Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible() && d.Lacking(d.Matches[r.Match[i]].Step) == 0)
+				return kernel.Synchronising(r.Colls[r.Ops[i].Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && compared[r.Match[i]])
 			}
 			for i := range r.Ops {
 				if o := &r.Ops[i]; o.Comm() && o.Step >= 0 && !known(i) {

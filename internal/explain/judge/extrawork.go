@@ -25,32 +25,36 @@ func (d *Domain) stepsKnown() bool {
 	return !slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return 2*r.Unlaunched > len(r.Ops) })
 }
 
-// extraWork compares a rank's own work in a step with the work of the peer that has the median amount. If most ranks
-// are late, only early ranks count as peers. It compares only whole kernels over whole steps, so that late hosts and
-// overlap with communication can neither hide nor feign a difference.
-func (d *Domain) extraWork(names *prep.Names, i, n int) (e ownExcess) {
+// byWork returns the ranks with work of their own in step n, the rank with the least work first. If most ranks are
+// late, only early ranks count.
+func (d *Domain) byWork(n int) []int {
+	var ranks []int
+	for i := range d.Ranks {
+		if early := d.early[n]; d.work[i][n] != nil && (early == nil || slices.Contains(early, int32(i))) {
+			ranks = append(ranks, i)
+		}
+	}
+	sorts.Stable(ranks, func(i, j int) int { return cmp.Compare(d.work[i][n].total, d.work[j][n].total) })
+	return ranks
+}
+
+// extraWork compares a rank's own work in step n with the work of the peer that has the median amount; peers is
+// byWork(n). It compares only whole kernels over whole steps, so that late hosts and overlap with communication can
+// neither hide nor feign a difference.
+func (d *Domain) extraWork(names *prep.Names, peers []int, i, n int) (e ownExcess) {
 	mine := d.work[i][n]
-	if mine == nil {
-		return e
-	}
-	type peer struct {
-		*approach
-		rank int
-	}
-	var peers []peer
-	for j := range d.Ranks {
-		if early := d.early[n]; early != nil && !slices.Contains(early, int32(j)) {
-			continue
-		}
-		if p := d.work[j][n]; j != i && p != nil {
-			peers = append(peers, peer{p, j})
+	own := slices.Index(peers, i)
+	middle := (len(peers) - 1) / 2
+	if own >= 0 {
+		if middle = (len(peers) - 2) / 2; middle >= own {
+			middle++
 		}
 	}
-	if len(peers) == 0 {
+	if mine == nil || len(peers) == 0 || len(peers) == 1 && own == 0 {
 		return e
 	}
-	sorts.Stable(peers, func(a, b peer) int { return cmp.Compare(a.total, b.total) })
-	ref := peers[(len(peers)-1)/2]
+	of := peers[middle]
+	ref := d.work[of][n]
 	if ref.total == 0 {
 		return e
 	}
@@ -58,7 +62,7 @@ func (d *Domain) extraWork(names *prep.Names, i, n int) (e ownExcess) {
 	a, b := approach{keys: slices.Clone(mine.keys)}, approach{keys: slices.Clone(ref.keys)}
 	a.against(&b, &l)
 	e = ownExcess{share: float64(l.excess[byWork]) / float64(ref.total), slow: map[int32]int64{}, peer: map[int32]int64{}, told: d.stepsKnown()}
-	e.grown = grown(infoOf(d.Ranks[i], n), infoOf(d.Ranks[ref.rank], n))
+	e.grown = grown(infoOf(d.Ranks[i], n), infoOf(d.Ranks[of], n))
 	for key, x := range l.extra {
 		e.slow[key] = x.slow
 		if l.configured[names.Keys[key].Name] {

@@ -113,8 +113,9 @@ type Domain struct {
 	// other holds, [rank][step], the excess of generated kernels in a slower configuration, as such a share.
 	other [][]float64
 	// early holds, for each step in which most ranks are late together, the ranks that wait.
-	early     map[int][]int32
-	hostTimes [][]int64 // see hostTime; nil: not computed yet
+	early map[int][]int32
+	// hostTimes holds, [rank][step], the time from the start of a step to the start of the next, less waits of the host.
+	hostTimes [][]int64
 }
 
 // Blame finds the late ranks at every collective and adds up their costs, domain by domain.
@@ -128,6 +129,7 @@ func Blame(a *match.Aligned) (out []*Domain) {
 		for _, r := range d.Ranks {
 			j.late = append(j.late, make([]lateness, a.Steps))
 			j.work = append(j.work, workBySteps(r, a.Steps))
+			j.hostTimes = append(j.hostTimes, hostTimes(r))
 		}
 		for n := range a.Steps {
 			of := j.configured(n, a.Names, generated)
@@ -137,11 +139,15 @@ func Blame(a *match.Aligned) (out []*Domain) {
 		}
 		j.early = j.earlySteps()
 		j.blameRanks()
+		peers := make([][]int, a.Steps)
+		for n := range peers {
+			peers[n] = j.byWork(n)
+		}
 		for i := range d.Ranks {
 			more, other := make([]float64, a.Steps), make([]float64, a.Steps)
 			divideUntold(j.late[i])
 			for n := range a.Steps {
-				own := j.extraWork(a.Names, i, n)
+				own := j.extraWork(a.Names, peers[n], i, n)
 				more[n], other[n] = own.share, own.other
 				l := &j.late[i][n]
 				j.divideIdle(int32(i), n, l)

@@ -14,20 +14,18 @@ import (
 // although its host is as fast as the others. The steps are then no independent tests. In such a case, only steps in
 // which the host itself took longer count.
 
-// hostTime returns the time from the start of a rank's step to the start of its next step, less waits. ok is false if
-// the rank has no such step.
-func (d *Domain) hostTime(i, step int) (ns int64, ok bool) {
-	if d.hostTimes == nil {
-		for _, r := range d.Ranks {
-			var times []int64
-			waits := r.WaitsOf(r.Main)
-			for k := range max(len(r.Steps)-1, 0) {
-				from, to := r.Steps[k].Start, r.Steps[k+1].Start
-				times = append(times, to-from-prep.Overlap(waits, from, to))
-			}
-			d.hostTimes = append(d.hostTimes, times)
-		}
+// hostTimes returns, for each step of a rank but the last, the time to the start of the next step, less waits.
+func hostTimes(r *match.Rank) (times []int64) {
+	waits := r.WaitsOf(r.Main)
+	for k := range max(len(r.Steps)-1, 0) {
+		from, to := r.Steps[k].Start, r.Steps[k+1].Start
+		times = append(times, to-from-prep.Overlap(waits, from, to))
 	}
+	return times
+}
+
+// hostTime returns a rank's host time of a step. ok is false if the rank has no such step, or it is the rank's last.
+func (d *Domain) hostTime(i, step int) (ns int64, ok bool) {
 	at := step - d.Ranks[i].First
 	if at < 0 || at >= len(d.hostTimes[i]) {
 		return 0, false

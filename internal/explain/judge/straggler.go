@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
@@ -58,9 +59,9 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 		all[i] = judgeRank(a, d, i)
 	}
 	out := moving(a, d, all)
-	for i := range all {
-		out = append(out, rankFindings(a, d, i, all)...)
-	}
+	of := make([][]result.Finding, len(all))
+	parallel.Each(len(all), func(i int) { of[i] = rankFindings(a, d, i, all) })
+	out = append(out, slices.Concat(of...)...)
 	return shareLinks(d, shareEqual(a, d, all, out))
 }
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -219,7 +218,21 @@ func isText(h *head) bool {
 // isAscend looks for two signs of torch_npu and msprof: times as strings, and the name of a device process. If neither
 // is at the beginning of a trace, the reader of PyTorch's traces reads it just as well.
 func isAscend(h *head) bool {
-	return timeText.MatchString(h.text) || strings.Contains(h.text, `"Ascend Hardware"`)
+	return timeIsText(h.text) || strings.Contains(h.text, `"Ascend Hardware"`)
 }
 
-var timeText = regexp.MustCompile(`"ts"\s*:\s*"`)
+// timeIsText reports whether a time in a text of JSON is a string.
+func timeIsText(text string) bool {
+	const blank = " \t\r\n"
+	for {
+		_, after, found := strings.Cut(text, `"ts"`)
+		if !found {
+			return false
+		}
+		value, colon := strings.CutPrefix(strings.TrimLeft(after, blank), ":")
+		if colon && strings.HasPrefix(strings.TrimLeft(value, blank), `"`) {
+			return true
+		}
+		text = after
+	}
+}

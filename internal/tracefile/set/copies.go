@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
@@ -23,6 +24,17 @@ func (w *window) dropCopies() {
 			heads[i] = w.head(f)
 		}
 	}
+	alike := map[uint64]int{} // number of files with a print
+	for _, h := range heads {
+		if h != nil && h.Print != 0 {
+			alike[h.Print]++
+		}
+	}
+	parallel.Each(len(heads), func(i int) {
+		if h := heads[i]; h != nil && alike[h.Print] > 1 {
+			h.events()
+		}
+	})
 	copies := map[int]bool{}
 	for i := range w.Files {
 		for j := i + 1; j < len(w.Files); j++ {

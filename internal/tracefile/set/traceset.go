@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/internal/tracefile/format"
 	"github.com/stepscope/stepscope/trace"
@@ -119,25 +120,32 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	leave := func(path string, why trace.NoteKind) {
 		notes = append(notes, trace.Note{Kind: why, Source: path, Count: 1})
 	}
-	for _, e := range entries {
+	database := func(base string) bool { return strings.HasSuffix(base, ".sqlite") || strings.HasSuffix(base, ".db") }
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
 		base := e.Name()
-		database := strings.HasSuffix(base, ".sqlite") || strings.HasSuffix(base, ".db")
-		if e.IsDir() || trace.TraceSuffix(base) == "" && !trace.IsReport(base) && !database {
-			continue
+		return e.IsDir() || trace.TraceSuffix(base) == "" && !trace.IsReport(base) && !database(base)
+	})
+	all := make([]*dated, len(entries)) // nil: not readable
+	parallel.Each(len(entries), func(i int) {
+		path := filepath.Join(dir, entries[i].Name())
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+			all[i] = new(newDated(path, st))
 		}
+	})
+	for i, e := range entries {
+		base := e.Name()
 		path := filepath.Join(dir, base)
-		st, err := os.Stat(path)
-		if err != nil || !st.Mode().IsRegular() {
+		if all[i] == nil {
 			leave(path, trace.NoteNotReadable)
 			continue
 		}
-		d := newDated(path, st)
+		d := *all[i]
 		switch {
 		case d.Name.Merged:
 			leave(path, trace.NoteMergedFile)
 		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
 			leave(path, trace.NoteGraphCapture)
-		case database && !d.Report():
+		case database(base) && !d.Report():
 			// A directory of traces may also contain other databases.
 		case !d.Report() && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
 			plain = append(plain, d)
@@ -154,7 +162,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 			found = append(found, d)
 		}
 	}
-	if len(found) == 0 && len(entries) > 0 {
+	if len(found) == 0 {
 		// If there are only merged files, the user wants these merged files.
 		for i := len(notes) - 1; i >= 0; i-- {
 			if notes[i].Kind == trace.NoteMergedFile {

@@ -67,7 +67,7 @@ const (
 
 // Tile returns a tile, which must not be modified.
 func (t *Timeline) Tile(p Place) *Tile {
-	if tile := t.coarse[p]; tile != nil {
+	if tile := (*t.coarse.Load())[p]; tile != nil {
 		return tile
 	}
 	if at := p.Lane - len(t.lanes); at >= 0 {
@@ -81,7 +81,7 @@ const crowd = 4
 
 // keepCoarse draws and keeps all tiles with many spans per column. There are few such tiles, but their spans are seldom
 // in the processor's cache, so drawing such a tile takes a hundred µs. Finer tiles take about 10 µs each and are drawn
-// on request.
+// on request. So are all tiles until keepCoarse has returned.
 func (t *Timeline) keepCoarse() {
 	made := make([][]*Tile, len(t.lanes))
 	each(len(t.lanes), func(at int) {
@@ -113,10 +113,11 @@ func (t *Timeline) keepCoarse() {
 			}
 		}
 	})
-	t.coarse = map[Place]*Tile{}
+	coarse := map[Place]*Tile{}
 	for _, tile := range slices.Concat(made...) {
-		t.coarse[tile.Place] = tile
+		coarse[tile.Place] = tile
 	}
+	t.coarse.Store(&coarse)
 }
 
 // draw computes the tile at p.

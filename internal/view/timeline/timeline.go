@@ -1,6 +1,6 @@
 // Package timeline displays the work of all ranks of a capture side by side in time.
 //
-// A Timeline is built once per capture and never changes. It has a row for each GPU stream and thread. A row has lanes,
+// A Timeline is built once per capture, and its answers never change. It has a row for each GPU stream and thread. A row has lanes,
 // so that nested spans are drawn below each other. A lane stores its spans as columns of numbers, sorted by time. The
 // page requests a lane as tiles of 512 pixel columns, where the width of a column is a power of two nanoseconds. A tile
 // holds a strip (the visible content of each column) and the spans that are wide enough to be drawn individually. A
@@ -34,7 +34,7 @@ type Timeline struct {
 	late                     []int64 // see lateness
 	rows                     []Row
 	names                    names
-	coarse                   map[Place]*Tile
+	coarse                   atomic.Pointer[map[Place]*Tile] // see keepCoarse
 	a                        *match.Aligned
 	report                   *result.Report
 	from                     int64               // start of the first span
@@ -88,10 +88,11 @@ func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline
 	}
 	t.meet()
 	t.stretch()
-	t.keepCoarse()
 	t.group()
 	t.late = t.lateness()
 	t.epoch = t.fingerprint()
+	t.coarse.Store(&map[Place]*Tile{})
+	go t.keepCoarse() // a third of the work, of which the first picture needs little
 	return t, nil
 }
 
