@@ -26,41 +26,12 @@ func TestHealthyHaveNoColdStart(t *testing.T) {
 	}
 }
 
-// compiled returns a capture in which Triton compiles a kernel on some ranks before a launch in a step, and the kernel.
-// The ranks stall for ns, with the frames that a trace with Python stacks shows then, or without any.
+// compiled returns a capture of set in which Triton compiles a kernel; see retime.Compile.
 func compiled(t *testing.T, set string, step int, ns int64, stacks bool, ranks ...int) (ts []*trace.Trace, kernel string) {
 	t.Helper()
-	calls := map[int]int64{} // correlations of the launches
-	at := map[int]int64{}
-	for _, rank := range ranks {
-		r := newInjector(t, realSet(t, set)).ranks[rank]
-		n := 0
-		for i := range r.Calls {
-			if c := &r.Calls[i]; int(c.Step) == step && c.Op >= 0 {
-				if n++; n == 6 {
-					at[rank] = c.Start - 1
-					o := &r.Ops[c.Op]
-					tr := realSet(t, set)[rank]
-					calls[rank], kernel = tr.Spans[o.Span].Corr, tr.Strings.Get(tr.Spans[o.Span].Name)
-				}
-			}
-		}
-	}
-	ts = retimed(t, set, func(m *retime.Model) {
-		for rank, when := range at {
-			m.PauseAt(rank, when, ns)
-		}
-	})
-	if !stacks {
-		return ts, kernel
-	}
-	for rank, corr := range calls {
-		tr := ts[rank]
-		i := slices.IndexFunc(tr.Spans, func(s trace.Span) bool { return s.Cat.Launch() && s.Corr == corr })
-		call := tr.Spans[i]
-		for _, name := range []string{"triton/runtime/jit.py(695): run", "triton/runtime/jit.py(826): _do_compile", "triton/compiler/compiler.py(226): compile"} {
-			retime.Insert(tr, trace.Span{Cat: trace.PythonFunction, Track: call.Track, Name: tr.Strings.Intern([]byte(name)), Start: call.Start - ns, Dur: ns - 2*us, Detail: -1})
-		}
+	ts, kernel, err := retime.Compile(realSet(t, set), step, ns, stacks, ranks...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return ts, kernel
 }

@@ -2,10 +2,16 @@ package view
 
 import (
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/explain/window"
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/retime"
+	"github.com/stepscope/stepscope/internal/tracefile/kineto"
 )
 
 // mostActions is the number of actions in which a task must be done.
@@ -39,9 +45,10 @@ func TestTasks(t *testing.T) {
 	many := captureAt(t, manyRanks(t, 64, 33), "many")
 	all, run, _ := everything(t)
 	all.Given = append(all.Given, captureOf(t, "g_mixed", "mixed"))
-	url := serve(t, all)
 	urlMany := serve(t, Options{Given: []*Capture{many}})
+	all.Given = append(all.Given, compiling(t, "compiling"))
 	noted, _ := noted(t)
+	url := serve(t, all)
 	urlNoted := serve(t, Options{Given: []*Capture{noted}})
 	panel := `document.querySelector(".tl-panel").innerText`
 	for _, task := range []struct {
@@ -55,6 +62,8 @@ func TestTasks(t *testing.T) {
 			`["3,7", "7,3"].includes(new URLSearchParams(location.hash.slice(1)).get("only")) && location.hash.includes("align=step") && location.hash.includes("step=6")`},
 		{"the ranks of the latest node", urlMany + "/#tab=timeline", []string{"press o", "press G", "press j", "press e"},
 			`[...document.querySelectorAll(".tl-rank")].sort((a, b) => a.offsetTop - b.offsetTop)[1].innerText.includes("TP33")`},
+		{"what compiled in step 8", url + "/#c=compiling", []string{"click .go a | Show in the timeline"},
+			panel + `.includes("_do_compile") || ` + panel + `.includes("triton/")`},
 		{"what the late host did meanwhile", url + "/#c=mixed", []string{"click .go a | Show in the timeline"},
 			`document.querySelector(".tl-panel h2") !== null && new URLSearchParams(location.hash.slice(1)).get("rank") === "0"`},
 		{"what the fix is worth, by replay", url + "/#c=0", []string{"click .finding a, .finding button | What if"},
@@ -89,4 +98,25 @@ func TestTasks(t *testing.T) {
 			})
 		}
 	}
+}
+
+// compiling is a capture in which Triton compiles a kernel in step 8 of one rank.
+func compiling(t *testing.T, id string) *Capture {
+	t.Helper()
+	in := window.Input{Paths: []string{filepath.Join("..", "..", "testdata", "traces", "balanced")}}
+	read, err := in.Open(t.Context(), &progress.Console{W: io.Discard}, "reading")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks, _, err := retime.Compile(read.Traces, 8, 440_000_000, true, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, r := range ranks {
+		if err := kineto.WriteFile(filepath.Join(dir, filepath.Base(r.Source.Path)), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return captureAt(t, dir, id)
 }
