@@ -1,7 +1,7 @@
 // What the pointer does: wheel, drag and click as in Perfetto.
 
-import { duration, percent } from "../../../../explain/report/page/format";
-import { hideTip, showTip } from "../../../../explain/report/page/plot";
+import { duration, percent } from "../../../../web/format";
+import { hideTip, showTip } from "../../../../web/plot";
 import { crossed, listed } from "./area";
 import { ghostTip } from "./ghosts";
 import { places } from "./groups";

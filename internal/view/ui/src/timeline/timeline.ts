@@ -2,7 +2,7 @@
 // from one view to another.
 
 import "./timeline.css";
-import { hideTip } from "../../../../explain/report/page/plot";
+import { hideTip } from "../../../../web/plot";
 import { busy, Failed, json, quiet } from "../api";
 import { fill, h } from "../dom";
 import type { Params } from "../state";

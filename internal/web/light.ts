@@ -4,7 +4,7 @@ import { type Part, partLabel, stack } from "./bars";
 import { duration, percent } from "./format";
 import { legendKey } from "./plot";
 
-/** See LightPicture in lightpicture.go. */
+/** See LightPicture in explain/report/lightpicture.go. */
 export interface Light {
   says: string;
   none: boolean;
