@@ -159,7 +159,8 @@ export function logTicks(lo: number, hi: number) {
   return out.length > 7 ? out.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-6 || Math.abs((Math.log10(v) % 1) - 1) < 1e-6) : out;
 }
 
-/** Latencies of a request, and the bit of touched that says that a window touched them; see benchTouch in explain/report/benchhtml.go. */
+/** Latencies of a request, and the bit of touched that says that a window touched them; see benchTouch in
+ * explain/report/benchhtml.go. */
 const latencies: ["ttft" | "e2e", string, number][] = [["ttft", "k1", 1], ["e2e", "k0", 2]];
 
 export class LatencyPlot extends TimePlot {
