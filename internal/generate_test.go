@@ -3,10 +3,13 @@ package internal_test
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,5 +83,53 @@ func same(t *testing.T, pkg, committed, made string) {
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
 			t.Errorf("%s/%s is not what its sources give: go generate %s", committed, name, pkg)
 		}
+	}
+}
+
+// TestModules: the viewer and the pages of reports import only their own modules and those that they share, in web; and
+// no modules import each other in a circle, not even for their types.
+func TestModules(t *testing.T) {
+	imported := regexp.MustCompile(`(?m)^@?(?:import|export)\s(?:[^;"]*\sfrom\s)?"(\.[^"]+)"`)
+	imports := map[string][]string{}
+	for _, root := range []string{"web/", "view/ui/src/", "explain/report/"} {
+		err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+			file = filepath.ToSlash(file)
+			if ext := path.Ext(file); err != nil || ext != ".ts" && ext != ".css" {
+				return err
+			}
+			text, err := os.ReadFile(file)
+			for _, m := range imported.FindAllSubmatch(text, -1) {
+				to := path.Join(path.Dir(file), string(m[1]))
+				if !strings.HasPrefix(to, root) && !strings.HasPrefix(to, "web/") {
+					t.Errorf("%s imports %s: what both need belongs in web", file, to)
+				}
+				if path.Ext(to) == "" {
+					to += ".ts"
+				}
+				imports[file] = append(imports[file], to)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(imports["web/heat.ts"]) == 0 || len(imports["view/ui/src/main.ts"]) == 0 {
+		t.Fatal("no imports found")
+	}
+	done := map[string]bool{}
+	var follow func(file string, way []string)
+	follow = func(file string, way []string) {
+		if i := slices.Index(way, file); i >= 0 {
+			t.Errorf("modules import each other in a circle: %s -> %s", strings.Join(way[i:], " -> "), file)
+		} else if !done[file] {
+			for _, to := range imports[file] {
+				follow(to, append(way, file))
+			}
+			done[file] = true
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(imports)) {
+		follow(file, nil)
 	}
 }

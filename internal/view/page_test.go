@@ -48,7 +48,7 @@ func TestSize(t *testing.T) {
 
 // TestContrast: text is readable on its backgrounds (WCAG 2, AA: 4.5 to 1), in light and in dark.
 func TestContrast(t *testing.T) {
-	css, err := os.ReadFile("../explain/report/page/colors.css")
+	css, err := os.ReadFile("../web/colors.css")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func quiet(t *testing.T, tab *browsertest.Tab) {
 
 func TestChromium(t *testing.T) {
 	var p probed
-	formats := browsertest.Module(t, "page/format.ts", "format")
+	formats := browsertest.Module(t, "../../web/format.ts", "format")
 	browse(t, pageOf(t, straggler()), formats+probe, &p)
 	// Counted above the axis, where a plot without its figures has one or two: lines and marks.
 	for id, least := range map[string]int{"map-work": 12, "map-host": 8, "map-wait": 8, "bars": 8, "lengths": 4, "memory-plot": 4} {
@@ -153,7 +153,7 @@ func TestChromiumLinks(t *testing.T) {
 
 // Pages with little or very much in them must start without a fault too.
 func TestChromiumOthers(t *testing.T) {
-	formats := browsertest.Module(t, "page/format.ts", "format")
+	formats := browsertest.Module(t, "../../web/format.ts", "format")
 	reports := samples()
 	delete(reports, "straggler")
 	reports["large"] = stepped(64, 2000, 17, 600)

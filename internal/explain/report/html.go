@@ -18,10 +18,10 @@ import (
 
 // The page is one file that needs no network. It contains all styles and scripts, and a content security policy forbids
 // loading anything else. Go writes the findings and the tables, so they work without JavaScript and in print. A script
-// draws the plots over steps and makes the tables sortable and filterable. The scripts are bundled from TypeScript code
-// that the viewer also uses.
+// draws the plots over steps and makes the tables sortable and filterable. The scripts are bundled from TypeScript code;
+// what the viewer also draws, and its style, are in internal/web.
 
-//go:generate go tool esbuild page=page/page.ts bench=benchpage/bench.ts sweep=sweeppage/sweep.ts compare=comparepage/compare.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --outdir=dist
+//go:generate go tool esbuild page=page/page.ts bench=benchpage/bench.ts sweep=sweeppage/sweep.ts compare=comparepage/compare.ts charts=../../web/charts.css --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --outdir=dist
 
 //go:embed */*.html */*.css dist
 var pageFiles embed.FS
@@ -118,7 +118,7 @@ func (a *assets) take(script string, styles ...string) {
 		return string(text)
 	}
 	var css []string
-	for _, name := range append([]string{"page/colors.css", "page/charts.css"}, styles...) {
+	for _, name := range append([]string{"dist/charts.css"}, styles...) {
 		css = append(css, read(name))
 	}
 	a.CSS = template.CSS(strings.Join(css, "\n"))

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// LightPicture is the data of the pictures of the speed of light in the page and in the viewer (page/light.ts). Times
+// LightPicture is the data of the pictures of the speed of light in the page and in the viewer (web/light.ts). Times
 // are sums over steps, in ns.
 type LightPicture struct {
 	Says  string      `json:"says"`

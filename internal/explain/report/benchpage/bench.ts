@@ -1,8 +1,8 @@
 // The page of a benchmark.
 
-import { plots, present, StepView } from "../page/plot";
+import { plots, present, StepView } from "../../../web/plot";
 import { enhance } from "../page/tables";
-import { type BenchData, LatencyPlot, RunningPlot, several, SpreadPlot, TokensPlot } from "./plots";
+import { type BenchData, LatencyPlot, RunningPlot, several, SpreadPlot, TokensPlot } from "../../../web/bench";
 
 /** What the colours of a plot mean. */
 function legend(id: string, keys: [string, string][]) {

@@ -1,8 +1,8 @@
 // The allocator's timeline of one rank and device.
 
-import { bytes, duration, ticks } from "./format";
-import { type Area, hideTip, type Pen, Plot, showTip } from "./plot";
-import type { Data, MemorySeries } from "./steps";
+import { bytes, duration, ticks } from "../../../web/format";
+import { type Area, hideTip, type Pen, Plot, showTip } from "../../../web/plot";
+import type { Data, MemorySeries } from "../../../web/steps";
 
 export class MemoryPlot extends Plot {
   /** Which series is shown. */

@@ -1,12 +1,12 @@
 // Starts the page. Its state is in data attributes of <html>: data-ready once everything is drawn, data-error with the
 // first error.
 
-import { drawSteps } from "./bars";
-import { drawMaps } from "./heat";
-import { drawLight } from "./light";
+import { drawSteps } from "../../../web/bars";
+import { drawMaps } from "../../../web/heat";
+import { drawLight } from "../../../web/light";
+import { plots, present, StepView } from "../../../web/plot";
+import { type Data, StepPlot } from "../../../web/steps";
 import { drawMemory } from "./memory";
-import { plots, present, StepView } from "./plot";
-import { type Data, StepPlot } from "./steps";
 import { enhance } from "./tables";
 
 const root = document.documentElement;

@@ -1,7 +1,7 @@
 // The plots of a sweep: a panel for each figure over one parameter, with a line for each combination of the others.
 
-import { digits3, duration, groupDigits, percent } from "../page/format";
-import { type Area, hideTip, type Pen, Plot, plots, present, showTip } from "../page/plot";
+import { digits3, duration, groupDigits, percent } from "../../../web/format";
+import { type Area, hideTip, type Pen, Plot, plots, present, showTip } from "../../../web/plot";
 import { enhance } from "../page/tables";
 
 type Panel = { id: string; title: string; unit: string; values: (number | null)[][] };

@@ -1,7 +1,7 @@
 // The page: tabs, the capture that they are of, the theme, and which view is shown.
 
 import "./theme.css";
-import { hideTip } from "../../../explain/report/page/plot";
+import { hideTip } from "../../../web/plot";
 import { choices, json, quiet, whenQuiet, type Head, type Session } from "./api";
 import { fill, h } from "./dom";
 import { Keys } from "./keys";

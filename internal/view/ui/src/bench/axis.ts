@@ -1,9 +1,9 @@
 // What stands on the time axis of a load beside its plots: the steps that servers recorded, and its requests as bars.
 
-import { duration, groupDigits } from "../../../../explain/report/page/format";
-import type { Area, Pen, StepView, Tip } from "../../../../explain/report/page/plot";
-import { kindColor } from "../../../../explain/report/page/steps";
-import { type BenchData, TimePlot } from "../../../../explain/report/benchpage/plots";
+import { duration, groupDigits } from "../../../../web/format";
+import type { Area, Pen, StepView, Tip } from "../../../../web/plot";
+import { kindColor } from "../../../../web/steps";
+import { type BenchData, TimePlot } from "../../../../web/bench";
 import type { Place, Requests, Steps } from "./data";
 
 /** The first of ascending numbers that is not below a bound, or their number. */

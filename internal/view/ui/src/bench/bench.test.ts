@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moment } from "../../../../explain/report/page/format";
-import { logTicks, valueAt } from "../../../../explain/report/benchpage/plots";
+import { moment } from "../../../../web/format";
+import { logTicks, valueAt } from "../../../../web/bench";
 import { barsHeight, firstFrom, laneName } from "./axis";
 import { sums } from "./request";
 

@@ -1,6 +1,6 @@
 // What the server says of benchmark runs; see internal/view/load. Times are ns since the load began; -1: never.
 
-import type { BenchData, Spread, Stretch, Timeline } from "../../../../explain/report/benchpage/plots";
+import type { BenchData, Spread, Stretch, Timeline } from "../../../../web/bench";
 import type { Table } from "./table";
 
 export type { BenchData, Spread, Stretch, Timeline };

@@ -2,9 +2,9 @@
 
 import { json } from "../api";
 import { fill, h } from "../dom";
-import { duration } from "../../../../explain/report/page/format";
-import { type Plot, StepView } from "../../../../explain/report/page/plot";
-import { LatencyPlot, RunningPlot, several, SpreadPlot, TokensPlot } from "../../../../explain/report/benchpage/plots";
+import { duration } from "../../../../web/format";
+import { type Plot, StepView } from "../../../../web/plot";
+import { LatencyPlot, RunningPlot, several, SpreadPlot, TokensPlot } from "../../../../web/bench";
 import { elsewhere, format, type Params, type Store, whole } from "../state";
 import { table } from "./table";
 import { BarsPlot, laneName, LanesPlot } from "./axis";

@@ -1,6 +1,6 @@
 // One request: what it waited for, the steps that it was in, and who was in them beside it.
 
-import { duration, percent } from "../../../../explain/report/page/format";
+import { duration, percent } from "../../../../web/format";
 import { h } from "../dom";
 import type { Part, Request, Steps, Waited } from "./data";
 import { laneName } from "./axis";

@@ -1,9 +1,9 @@
 // The flame graph: a canvas with a row a level, and over it another for what is pointed at, so that pointing repaints
 // nothing.
 
-import { duration, percent, signed } from "../../../../explain/report/page/format";
-import { mix, rgb } from "../../../../explain/report/page/heat";
-import { colors, hideTip, showTip } from "../../../../explain/report/page/plot";
+import { duration, percent, signed } from "../../../../web/format";
+import { mix, rgb } from "../../../../web/heat";
+import { colors, hideTip, showTip } from "../../../../web/plot";
 import { h } from "../dom";
 import { type Box, boxes, changed, type Flame, path, perStep, perStepOther, type Walk, walk } from "./layout";
 

@@ -1,7 +1,7 @@
 // What the GPUs did, added up: a flame graph and a table of the same work, by what one chooses, beside another capture.
 
-import { digits3, duration, groupDigits, percent, signed } from "../../../../explain/report/page/format";
-import { legendKey } from "../../../../explain/report/page/plot";
+import { digits3, duration, groupDigits, percent, signed } from "../../../../web/format";
+import { legendKey } from "../../../../web/plot";
 import { choices, json } from "../api";
 import { fill, h } from "../dom";
 import { type Changes, elsewhere, format, type Params, whole } from "../state";

@@ -1,7 +1,7 @@
 // The speed of light: how far steps are from the least time in which the device could do their work, and which modules
 // take the rest. A module leads to its kernels in the timeline.
 
-import { type Light, type Module, moduleBars, type Modules, waterfall } from "../../../../explain/report/page/light";
+import { type Light, type Module, moduleBars, type Modules, waterfall } from "../../../../web/light";
 import { json } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, format, type Params } from "../state";

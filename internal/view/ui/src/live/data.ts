@@ -1,6 +1,6 @@
 // What the server says of servers that run; see internal/view/live.
 
-import { duration } from "../../../../explain/report/page/format";
+import { duration } from "../../../../web/format";
 
 /** Latency has the mean of a latency, and the bucket of the server's histogram that holds the 99th percentile. */
 export type Latency = { n: number; mean_ns: number; p99_from_ns: number; p99_to_ns: number | null };

@@ -1,7 +1,7 @@
 // The tab of servers that run: how each of their data-parallel ranks stands, and a button that records them.
 
 import "./live.css";
-import { duration, groupDigits, percent } from "../../../../explain/report/page/format";
+import { duration, groupDigits, percent } from "../../../../web/format";
 import { post } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, whole } from "../state";

@@ -1,7 +1,7 @@
 // Lines over the last minutes: small ones without axes, many of which are drawn to one scale, and a plot of all together.
 
-import { duration } from "../../../../explain/report/page/format";
-import { colors, type Pen, Plot } from "../../../../explain/report/page/plot";
+import { duration } from "../../../../web/format";
+import { colors, type Pen, Plot } from "../../../../web/plot";
 import { h } from "../dom";
 import type { Line } from "./data";
 

@@ -1,6 +1,6 @@
 // What a watch tells of servers: how uneven their ranks are over time, what it found and since when, and what it captured.
 
-import type { Pen } from "../../../../explain/report/page/plot";
+import type { Pen } from "../../../../web/plot";
 import { fill, h } from "../dom";
 import type { Line, Mark } from "./data";
 import { type Sight, Together } from "./spark";

@@ -1,6 +1,6 @@
 // The runs that are kept: what they measured, and the way to what of them can be shown.
 
-import { bytes, groupDigits } from "../../../../explain/report/page/format";
+import { bytes, groupDigits } from "../../../../web/format";
 import { json } from "../api";
 import { type Child, fill, h } from "../dom";
 import { elsewhere, format, type Params } from "../state";

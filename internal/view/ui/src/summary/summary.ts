@@ -1,10 +1,11 @@
 // The first view: what is wrong, what it is worth, where to see it; where the time of each rank goes; the steps.
 
-import { partLabel, stack, StepBars } from "../../../../explain/report/page/bars";
-import { duration, percent } from "../../../../explain/report/page/format";
-import { HeatMap, type Measure, noise } from "../../../../explain/report/page/heat";
-import { legendKey, type Plot, StepView } from "../../../../explain/report/page/plot";
-import type { Data } from "../../../../explain/report/page/steps";
+import { StepBars } from "../../../../web/bars";
+import { duration, percent } from "../../../../web/format";
+import { HeatMap, type Measure, noise } from "../../../../web/heat";
+import { legendKey, type Plot, StepView } from "../../../../web/plot";
+import { partLabel, stack } from "../../../../web/stack";
+import type { Data } from "../../../../web/steps";
 import { type Fix, json } from "../api";
 import { type Child, fill, h } from "../dom";
 import { type Changes, elsewhere, format, type Params, whole } from "../state";

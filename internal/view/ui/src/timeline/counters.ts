@@ -1,7 +1,7 @@
 // Counters above the rows: memory, requests, the KV cache, clocks and power. Each is a row on the time axis of the spans.
 
-import { bytes, digits3, duration, groupDigits, percent } from "../../../../explain/report/page/format";
-import { hideTip, showTip } from "../../../../explain/report/page/plot";
+import { bytes, digits3, duration, groupDigits, percent } from "../../../../web/format";
+import { hideTip, showTip } from "../../../../web/plot";
 import { fill, h } from "../dom";
 import type { Palette } from "./palette";
 import type { Range } from "./scale";

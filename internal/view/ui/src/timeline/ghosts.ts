@@ -1,7 +1,7 @@
 // Where each step would end if something were otherwise (What if): ghosts beside the steps as they were. Each begins where
 // the step before it ended in the recording, so that what is seen is the gain of this step, and not that of all before it.
 
-import { duration, percent } from "../../../../explain/report/page/format";
+import { duration, percent } from "../../../../web/format";
 import type { Lengths } from "../whatif/data";
 import type { Group } from "./layout";
 import type { Range } from "./scale";

@@ -46,6 +46,12 @@ export function groupingOf(head: Head, by: string): Grouping | undefined {
   return head.groupings.find((g) => g.id === by);
 }
 
+/** The group of a rank, as a name of what is open; "": it is in none. */
+export function groupOf(head: Head, how: How, rank: number): string {
+  const grouping = groupingOf(head, how.by);
+  return grouping === undefined || rank < 0 || how.pins.includes(rank) ? "" : "g" + grouping.of[rank];
+}
+
 /** The list of ranks (only none given: all). open has g3 for group 3. */
 export function arrange(head: Head, open: ReadonlySet<string>, only: readonly number[], how: How): Item[] {
   const late = (r: number) => head.late_ns[r] ?? 0, pinned = new Set(how.pins), asked = only.length > 0 ? new Set(only) : null;

@@ -1,6 +1,6 @@
 // The names of ranks and rows beside the lanes, and what unfolds and pins them.
 
-import { signed } from "../../../../explain/report/page/format";
+import { signed } from "../../../../web/format";
 import { fill, h } from "../dom";
 import { groupingOf, type How } from "./groups";
 import { type Group, HEADER, type Layout, LINE, type Open, shownLanes, type Sums } from "./layout";

@@ -1,9 +1,9 @@
 // The map of ranks and steps above the lanes: a late rank is a dark row, a slow step a dark column. A click opens what
 // happened there, a drag sets the time that is shown.
 
-import { duration, groupDigits, signed } from "../../../../explain/report/page/format";
-import { ends, mix, rgb, usual } from "../../../../explain/report/page/heat";
-import { hideTip, showTip } from "../../../../explain/report/page/plot";
+import { duration, groupDigits, signed } from "../../../../web/format";
+import { ends, mix, rgb, usual } from "../../../../web/heat";
+import { hideTip, showTip } from "../../../../web/plot";
 import { fill, h } from "../dom";
 import { gutterOf } from "./gutter";
 import type { Item } from "./groups";

@@ -2,7 +2,7 @@
 // server's queue, on the capture's clock; and which requests were under way in a time.
 
 import type { Requests, Run, Steps, Timeline as Bins } from "../bench/data";
-import { digits3, groupDigits } from "../../../../explain/report/page/format";
+import { digits3, groupDigits } from "../../../../web/format";
 import { Failed, json } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, format, type Params } from "../state";

@@ -4,7 +4,7 @@ import { rowsOf } from "./layout";
 import type { Palette } from "./palette";
 import { levelOf, type Range, tilesOf } from "./scale";
 import type { Need, Tiles } from "./tiles";
-import { COLUMNS, type Head } from "./wire";
+import { COLUMNS, type Head, type Tile } from "./wire";
 
 /** Ranks that have a line in it: more are too thin to be seen. */
 const MOST = 16;
@@ -57,7 +57,7 @@ export class Minimap {
     ctx.strokeRect(Math.max(x0, 0) + 0.75, 0.75, Math.max(Math.min(x1, width) - Math.max(x0, 0) - 1.5, 2), MINIMAP - 1.5);
   }
 
-  private strips(all: Range, palette: Palette, level: number, needs: Need[], get: (lane: number, index: number) => import("./wire").Tile | undefined): void {
+  private strips(all: Range, palette: Palette, level: number, needs: Need[], get: (lane: number, index: number) => Tile | undefined): void {
     const ctx = this.ground.getContext("2d", { alpha: false })!, w = this.ground.width, h = this.ground.height;
     const image = ctx.createImageData(w, h), pixels = new Uint32Array(image.data.buffer);
     const bg = Uint8Array.from([1, 3, 5].map((i) => parseInt(palette.name("panel").slice(i, i + 2), 16)));

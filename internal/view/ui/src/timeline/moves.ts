@@ -6,11 +6,11 @@ import { after, before } from "./flows";
 import { listText } from "./groups";
 import { medianRank } from "./heat";
 import { between, type Lane, turned } from "./layout";
+import type { Picture } from "./picture";
 import { scrolled, unfolded } from "./reveal";
 import { stepAtTime } from "./ruler";
 import type { Which } from "./source";
 import { bounded, framed, panned, type Range, zoomed } from "./scale";
-import type { Timeline } from "./timeline";
 import type { Link, Selected, Step } from "./wire";
 
 /** Zooms that follow each other within so many ms are one gesture. */
@@ -22,7 +22,7 @@ export class Moves {
   /** When zooming was last put into the address. */
   private zoomed = -Infinity;
 
-  constructor(private readonly at: Timeline) {}
+  constructor(private readonly at: Picture) {}
 
   /** Shows a time. One that may be taken back, or comes with other changes, is in the address at once. */
   look(view: Range | null, how: "replace" | "push" = "replace", changes: Changes = {}): void {

@@ -1,6 +1,6 @@
 // What is otherwise: chosen here or in What if, asked of the server, and shown as ghosts.
 
-import { duration } from "../../../../explain/report/page/format";
+import { duration } from "../../../../web/format";
 import { Failed, type Fix, json } from "../api";
 import { h } from "../dom";
 import type { WhatIf } from "../whatif/data";

@@ -1,6 +1,6 @@
 // What moves with the pointer or marks a choice, on a canvas of its own above the lanes.
 
-import { duration } from "../../../../explain/report/page/format";
+import { duration } from "../../../../web/format";
 import type { Lane } from "./layout";
 import type { Palette } from "./palette";
 import type { Range } from "./scale";

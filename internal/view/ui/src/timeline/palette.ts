@@ -1,8 +1,8 @@
 // The colours of spans: one for each class, in three shades so that neighbours differ, and a pale one for what a search
 // did not find.
 
-import { colors } from "../../../../explain/report/page/plot";
-import { mix, rgb } from "../../../../explain/report/page/heat";
+import { colors } from "../../../../web/plot";
+import { mix, rgb } from "../../../../web/heat";
 
 /** The style sheet's names of the classes' colours, in the order of the server's list of classes. */
 export const VARIABLES = [

@@ -1,6 +1,6 @@
 // What is known of what was chosen: a span with its counterparts, or all that a range of time holds.
 
-import { duration, groupDigits, signed } from "../../../../explain/report/page/format";
+import { duration, groupDigits, signed } from "../../../../web/format";
 import { type Child, fill, h } from "../dom";
 import { Failed } from "../api";
 import { asText, copy } from "./copy";

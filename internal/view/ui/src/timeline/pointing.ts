@@ -1,29 +1,30 @@
 // What the pointer does: wheel, drag and click as in Perfetto.
 
-import { duration, percent } from "../../../../explain/report/page/format";
-import { hideTip, showTip } from "../../../../explain/report/page/plot";
+import { duration, percent } from "../../../../web/format";
+import { hideTip, showTip } from "../../../../web/plot";
 import { crossed, listed } from "./area";
 import { ghostTip } from "./ghosts";
 import { places } from "./groups";
 import { between } from "./layout";
 import type { Moves } from "./moves";
 import type { Hit } from "./painter";
+import type { Picture } from "./picture";
+import type { Ranks } from "./ranks";
 import { ribbonTip, Ruler } from "./ruler";
 import { framed, levelOf, panned } from "./scale";
 import { edge, nearer, position, REACH } from "./snap";
-import type { Timeline } from "./timeline";
 import { touches } from "./touch";
 
 export class Pointing {
-  constructor(private readonly at: Timeline, private readonly moves: Moves) {}
+  constructor(private readonly at: Picture, private readonly moves: Moves, private readonly ranks: Ranks) {}
 
   listen(): void {
-    const { at, moves } = this, overlay = at.overlay.canvas, ruler = at.ruler.canvas, minimap = at.minimap.canvas;
+    const { at, moves, ranks } = this, overlay = at.overlay.canvas, ruler = at.ruler.canvas, minimap = at.minimap.canvas;
     at.search.addEventListener("input", () => at.store.set({ q: places(at.search.value, at.head) !== null ? null : at.search.value }));
     at.search.addEventListener("keydown", (e) => {
       if (e.key !== "Enter") return;
       e.preventDefault();
-      if (at.ranks.go(at.search.value)) return void (at.search.value = "");
+      if (ranks.go(at.search.value)) return void (at.search.value = "");
       void moves.nextFound(e.shiftKey);
     });
     at.body.addEventListener("scroll", () => {

@@ -2,13 +2,14 @@
 
 import { type Child, h } from "../dom";
 import type { Changes } from "../state";
-import { arrange, groupingOf, type Item, listText, places, ranksText } from "./groups";
-import type { Timeline } from "./timeline";
+import { arrange, groupOf, type Item, listText, places, ranksText } from "./groups";
+import type { Moves } from "./moves";
+import type { Picture } from "./picture";
 
 const titles: { [id: string]: string } = { node: "node", replica: "replica (DP)", stage: "stage (PP)", block: "block" };
 
 export class Ranks {
-  constructor(private readonly at: Timeline) {}
+  constructor(private readonly at: Picture, private readonly moves: Moves) {}
 
   /** All at once: rows move, and so the list begins at its top. */
   private set(changes: Changes): void {
@@ -29,12 +30,12 @@ export class Ranks {
 
   /** Shows the pinned ranks alone, aligned at the step that is chosen, if any. */
   compare(): void {
-    const { state, moves, body } = this.at, { pins } = state.how;
+    const { state, body } = this.at, { pins } = state.how;
     if (pins.length < 2) return;
     const changes = { only: listText(pins), pin: listText(pins), sel: null, y: null };
     body.scrollTop = 0;
     if (state.step < 0) this.at.store.set(changes, "push");
-    else moves.steps(state.step, state.step, "push", { ...changes, align: "step", step: state.step, r0: null, r1: null, at: null });
+    else this.moves.steps(state.step, state.step, "push", { ...changes, align: "step", step: state.step, r0: null, r1: null, at: null });
   }
 
   compact(): void {
@@ -58,12 +59,6 @@ export class Ranks {
     this.set({ open: [...open].join(",") || null });
   }
 
-  /** The group of a rank, as a name of what is open; "": it is in none. */
-  groupOf(rank: number): string {
-    const { head, state } = this.at, grouping = groupingOf(head, state.how.by);
-    return grouping === undefined || rank < 0 || state.how.pins.includes(rank) ? "" : "g" + grouping.of[rank];
-  }
-
   /** To the next rank of the list, or the one before; a folded group is one. */
   private next(by: number): void {
     const { state, store, plan, body } = this.at;
@@ -79,12 +74,12 @@ export class Ranks {
 
   /** Goes to the ranks and the step that a text names, and pins the ranks; false: it names something else. */
   go(text: string): boolean {
-    const { head, state, moves, store, body } = this.at, to = places(text, head);
+    const { head, state, store, body } = this.at, to = places(text, head);
     if (to === null) return false;
     const pin = to.ranks.length > 0 ? { pin: listText([...new Set([...state.how.pins, ...to.ranks])]), rank: to.ranks[0] } : {};
     body.scrollTop = 0;
     if (to.step < 0) store.set({ ...pin, y: null, q: null }, "push");
-    else moves.steps(to.step, to.step, "push", { ...pin, step: to.step, y: null, q: null });
+    else this.moves.steps(to.step, to.step, "push", { ...pin, step: to.step, y: null, q: null });
     return true;
   }
 
@@ -121,8 +116,8 @@ export class Ranks {
       this.group(ids[(ids.indexOf(at.state.how.by) + 1) % ids.length]);
     });
     bind("e", "open or fold the group of the rank", () => {
-      const group = this.groupOf(at.state.rank);
-      if (group !== "") at.moves.turn(group);
+      const group = groupOf(at.head, at.state.how, at.state.rank);
+      if (group !== "") this.moves.turn(group);
     });
     bind("E", "open or fold all groups", () => this.all());
   }

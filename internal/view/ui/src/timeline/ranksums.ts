@@ -1,7 +1,7 @@
 // How a range of time divides on each rank, and the choice of ranks.
 
-import { stack } from "../../../../explain/report/page/bars";
-import { duration, percent } from "../../../../explain/report/page/format";
+import { duration, percent } from "../../../../web/format";
+import { stack } from "../../../../web/stack";
 import { type Child, h } from "../dom";
 import type { Head, Link, RankSum, Table } from "./wire";
 

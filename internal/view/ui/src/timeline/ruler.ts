@@ -1,7 +1,7 @@
 // Above the lanes: time, steps, where they would end, and the collectives of all ranks as ribbons.
 
-import { duration } from "../../../../explain/report/page/format";
-import { kindColor } from "../../../../explain/report/page/steps";
+import { duration } from "../../../../web/format";
+import { kindColor } from "../../../../web/steps";
 import { change, type Ghost, inSight } from "./ghosts";
 import { ink, type Palette } from "./palette";
 import { type Range, ticksOf } from "./scale";

@@ -2,11 +2,13 @@
 
 import { fill, h } from "../dom";
 import { ranksText } from "./groups";
-import type { Timeline } from "./timeline";
+import type { Moves } from "./moves";
+import type { Picture } from "./picture";
+import type { Ranks } from "./ranks";
 
-export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): void {
+export function toolbar(el: HTMLElement, at: Picture, moves: Moves, ranks: Ranks, length: HTMLElement): void {
   const label = (e: Element) => e.getAttribute("aria-label") ?? e.textContent;
-  const { state, head, store, moves, search, ghosts } = at, focus = el.contains(document.activeElement) ? label(document.activeElement!) : null, map = state.heat !== "off";
+  const { state, head, store, search, ghosts } = at, focus = el.contains(document.activeElement) ? label(document.activeElement!) : null, map = state.heat !== "off";
   const where = state.by === "step" ? `at step ${state.step}` : state.by === "collective" ? "at the one nearest to the middle" : "between collectives";
   fill(el, search,
     h("span", { role: "group", "aria-label": "Align ranks by (key: A)" }, ...moves.choices().map((a) =>
@@ -14,7 +16,7 @@ export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): voi
     state.by !== "wall" && h("span", { class: "tl-soft" }, where),
     state.only.length > 0 && h("span", { class: "tl-only" }, "only " + ranksText(head, state.only),
       h("button", { class: "quiet", title: "All ranks (key: r)", "aria-label": "All ranks", on: { click: () => store.set({ only: null }) } }, "✕")),
-    ...at.ranks.tools(),
+    ...ranks.tools(),
     state.by === "wall" && head.steps.length > 1 && ghosts.picker(head.ranks, state.rank, at.context.capture?.fixes ?? [], (set) => store.set({ set }, "push")),
     state.by === "wall" && ghosts.outcome() !== "" && h("span", { class: "tl-soft tl-outcome", title: ghosts.outcome() }, ghosts.outcome()),
     h("span", { class: "tl-view" },

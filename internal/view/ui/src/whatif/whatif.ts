@@ -1,7 +1,7 @@
 // What steps would take if something were otherwise: sliders, and the steps run again by the server as analyze does.
 
-import { duration, error, groupDigits, percent, ticks } from "../../../../explain/report/page/format";
-import { hideTip, legendKey, Plot, type Pen, showTip } from "../../../../explain/report/page/plot";
+import { duration, error, groupDigits, percent, ticks } from "../../../../web/format";
+import { hideTip, legendKey, Plot, type Pen, showTip } from "../../../../web/plot";
 import { type Fix, json } from "../api";
 import { fill, h } from "../dom";
 import { elsewhere, format, type Params } from "../state";

@@ -1,9 +1,9 @@
 // The plots of a benchmark, for the page of a run and the viewer: latencies, tokens and requests over a common time axis,
 // and the distributions of latencies.
 
-import { duration, groupDigits, moment, ticks } from "../page/format";
-import { type Area, hideTip, type Pen, Plot, showTip, type StepView, type Tip } from "../page/plot";
-import { type Data, StepPlot } from "../page/steps";
+import { duration, groupDigits, moment, ticks } from "./format";
+import { type Area, hideTip, type Pen, Plot, showTip, type StepView, type Tip } from "./plot";
+import { type Data, StepPlot } from "./steps";
 
 export type Stretch = { from: number; to: number };
 export type Spread = { name: string; title: string; note: string; n: number; shares: number[]; values: number[]; limit: number };
@@ -13,7 +13,7 @@ export type Timeline = {
   from_ns: number; bin_ns: number; tokens: number[]; busiest: number[]; running: number[]; most: number[]; decode: number[]; ended: number[]; failed: number[];
 };
 
-/** What the plots of a benchmark draw; see benchData in benchhtml.go. Times are ns since the load began. */
+/** What the plots of a benchmark draw; see benchData in explain/report/benchhtml.go. Times are ns since the load began. */
 export type BenchData = Timeline & {
   steady: Stretch[]; profiled: Stretch[]; index: number[]; at: number[]; at_once: boolean; ttft: number[]; e2e: number[]; touched: number[];
   limits: Record<string, number>; embedding: boolean; spreads: Spread[];
@@ -159,7 +159,8 @@ export function logTicks(lo: number, hi: number) {
   return out.length > 7 ? out.filter((v) => Math.abs(Math.log10(v) % 1) < 1e-6 || Math.abs((Math.log10(v) % 1) - 1) < 1e-6) : out;
 }
 
-/** Latencies of a request, and the bit of touched that says that a window touched them; see benchTouch in benchhtml.go. */
+/** Latencies of a request, and the bit of touched that says that a window touched them; see benchTouch in
+ * explain/report/benchhtml.go. */
 const latencies: ["ttft" | "e2e", string, number][] = [["ttft", "k1", 1], ["e2e", "k0", 2]];
 
 export class LatencyPlot extends TimePlot {

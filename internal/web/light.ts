@@ -1,10 +1,10 @@
 // The speed of light: bars from the least time of a step, or of a module, to the time that it took.
 
-import { type Part, partLabel, stack } from "./bars";
 import { duration, percent } from "./format";
 import { legendKey } from "./plot";
+import { type Part, partLabel, stack } from "./stack";
 
-/** See LightPicture in lightpicture.go. */
+/** See LightPicture in explain/report/lightpicture.go. */
 export interface Light {
   says: string;
   none: boolean;

@@ -2,6 +2,7 @@
 
 import { duration, percent } from "./format";
 import { legendKey, type Pen, type StepView, type Tip } from "./plot";
+import { partLabel } from "./stack";
 import { type Data, kindColor, quantile, StepPlot } from "./steps";
 
 export class StepBars extends StepPlot {
@@ -89,29 +90,6 @@ export class StepBars extends StepPlot {
 export function sayCut(id: string, most: number) {
   const el = document.getElementById("cut-" + id), text = most ? `▼ cut: up to ${duration(Math.round(most))}` : "";
   if (el && el.textContent !== text) el.textContent = text;
-}
-
-/** Causes of idle time say so. */
-export function partLabel(name: string) {
-  return ["compute", "transfer", "wait", "unrecorded", "copy"].includes(name) ? name : "idle: " + name;
-}
-
-/** A part of a bar; its name selects the colour. */
-export type Part = { name: string; label: string; ns: number };
-
-/** A bar of parts that fills a share of its place; what it says is what each part says. */
-export function stack(parts: readonly Part[], width: number, says: (p: Part) => string): HTMLElement {
-  const bar = document.createElement("span"), some = parts.filter((p) => p.ns > 0), all = some.reduce((sum, p) => sum + p.ns, 0);
-  bar.className = "bar wide";
-  bar.role = "img";
-  bar.ariaLabel = bar.title = some.map(says).join(", ");
-  bar.style.width = width * 100 + "%";
-  for (const p of some) {
-    const part = bar.appendChild(document.createElement("i"));
-    part.className = "s-" + p.name;
-    part.style.width = (p.ns / all) * 100 + "%";
-  }
-  return bar;
 }
 
 export class StepLengths extends StepPlot {

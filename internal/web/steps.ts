@@ -4,7 +4,7 @@ import { ticks } from "./format";
 import type { Light } from "./light";
 import { type Area, hideTip, type Pen, Plot, showTip, type StepView, type Tip } from "./plot";
 
-/** Columns over steps; see grid in pagedata.go. */
+/** Columns over steps; see grid in explain/report/pagedata.go. */
 export type Grid = {
   bucket: number; cols: number; first: number[]; last: number[]; kind: number[]; slow: number[]; batch: number[]; tokens: number[];
   parts: { name: string; ns: number[] }[]; wait: number[]; work: number[]; host: number[];
@@ -13,7 +13,7 @@ export type Lengths = { every: number; step: number[]; at: number[]; ns: number[
 export type MemorySeries = { label: string; at: number[]; allocated: number[]; reserved: number[] };
 export type Finding = { kind: string; severity: string; cause: string; ranks: number[]; first: number; last: number };
 
-/** What the plots of a capture draw; see pageData in pagedata.go. */
+/** What the plots of a capture draw; see pageData in explain/report/pagedata.go. */
 export type Data = { ranks: string[]; kinds: string[]; findings: Finding[]; grid: Grid; lengths: Lengths; memory: MemorySeries[]; light?: Light };
 
 /** The colour of a step kind: the known ones have theirs. */
