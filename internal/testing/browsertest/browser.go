@@ -3,7 +3,6 @@
 package browsertest
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,96 +14,41 @@ import (
 	"time"
 )
 
-// Start starts a headless browser without network access, and stops it at the end of the test.
-func Start(t *testing.T, pipes []*os.File, args ...string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("short: no browser")
-	}
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no chromium found; install the package chromium to run this test")
-	}
-	home := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), path, append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=720,700",
-		"--user-data-dir=" + home,
-	}, args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+home)
-	cmd.ExtraFiles = pipes
-	ends(cmd)
-	cmd.WaitDelay = 5 * time.Second // the browser's helper processes may end a moment after the browser
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Cancel()
-		cmd.Wait()
-		// The helper processes still write to the browser's profile while they end. With t.TempDir, this would make the
-		// test fail.
-		for range 50 {
-			if os.RemoveAll(home) == nil {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	})
-}
-
-// Tab is one page of a browser, driven by the DevTools protocol over a pipe. Each message is JSON followed by a zero
-// byte.
+// Tab is one page of a browser.
 type Tab struct {
 	t       *testing.T
-	out     *os.File
-	session string
+	browser *browser
+	session string // "": the browser itself
 
-	mu      sync.Mutex
-	id      int
-	answers map[int]chan json.RawMessage
-	log     []string // console messages and exceptions
+	mu  sync.Mutex
+	log []string // console messages and exceptions
 }
 
-// Open starts a browser and opens url in it.
+// Open opens url in a browser of its own or, in a package whose tests run by Main, in a tab of its own with its own
+// storage. Open starts a browser if it is given args for it.
 func Open(t *testing.T, url string, args ...string) *Tab {
 	t.Helper()
-	theirIn, ourOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ourIn, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &Tab{t: t, out: ourOut, answers: map[int]chan json.RawMessage{}}
-	var reader sync.WaitGroup
-	t.Cleanup(func() { // runs after the browser has stopped
-		ourOut.Close()
-		ourIn.Close()
-		reader.Wait()
+	b := shared.get(t, args)
+	root := &Tab{t: t, browser: b}
+	var own struct{ BrowserContextID string }
+	root.Call("Target.createBrowserContext", nil, &own)
+	t.Cleanup(func() {
+		b.send("Target.disposeBrowserContext", "", map[string]any{"browserContextId": own.BrowserContextID})
 	})
-	Start(t, []*os.File{theirIn, theirOut}, append(args, "--remote-debugging-pipe", "about:blank")...)
-	theirIn.Close()
-	theirOut.Close()
-	reader.Go(func() { b.read(ourIn) })
-
 	var created struct{ TargetID string }
-	b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &created)
+	root.Call("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": own.BrowserContextID}, &created)
 	var attached struct{ SessionID string }
-	b.Call("Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached)
-	b.session = attached.SessionID
-	b.Call("Runtime.enable", nil, nil)
-	b.Call("Log.enable", nil, nil)
-	b.Call("Page.enable", nil, nil) // without this, the script is not added to new documents
-	b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": labels}, nil)
-	b.Show(url)
-	return b
+	root.Call("Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached)
+	tab := &Tab{t: t, browser: b, session: attached.SessionID}
+	b.mu.Lock()
+	b.tabs[tab.session] = tab
+	b.mu.Unlock()
+	tab.Call("Runtime.enable", nil, nil)
+	tab.Call("Log.enable", nil, nil)
+	tab.Call("Page.enable", nil, nil) // without this, the script is not added to new documents
+	tab.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": labels}, nil)
+	tab.Show(url)
+	return tab
 }
 
 // Show navigates to another page.
@@ -144,62 +88,19 @@ func (b *Tab) PDF() []byte {
 	return printed.Data
 }
 
-func (b *Tab) read(in *os.File) {
-	r := bufio.NewReader(in)
-	for {
-		line, err := r.ReadBytes(0)
-		if err != nil {
-			return
-		}
-		var m struct {
-			ID     int
-			Method string
-			Params json.RawMessage
-			Result json.RawMessage
-			Error  *struct{ Message string }
-		}
-		if json.Unmarshal(line[:len(line)-1], &m) != nil {
-			continue
-		}
-		b.mu.Lock()
-		switch {
-		case m.ID != 0:
-			if m.Error != nil {
-				m.Result = fmt.Appendf(nil, `{"error":%q}`, m.Error.Message)
-			}
-			b.answers[m.ID] <- m.Result
-		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded":
-			b.log = append(b.log, string(m.Params))
-		}
-		b.mu.Unlock()
-	}
-}
-
 // Call sends one command and waits for its answer.
 func (b *Tab) Call(method string, params, result any) {
 	b.t.Helper()
-	b.mu.Lock()
-	b.id++
-	id, answer := b.id, make(chan json.RawMessage, 1)
-	b.answers[id] = answer
-	b.mu.Unlock()
-	message := map[string]any{"id": id, "method": method}
-	if params != nil {
-		message["params"] = params
-	}
-	if b.session != "" {
-		message["sessionId"] = b.session
-	}
-	line, err := json.Marshal(message)
-	if err == nil {
-		_, err = b.out.Write(append(line, 0))
-	}
+	answer, err := b.browser.send(method, b.session, params)
 	if err != nil {
 		b.t.Fatalf("%s: %v", method, err)
 	}
 	select {
-	case got := <-answer:
-		if result != nil {
+	case got, ok := <-answer:
+		switch {
+		case !ok:
+			b.t.Fatalf("%s: the browser has ended", method)
+		case result != nil:
 			if err := json.Unmarshal(got, result); err != nil {
 				b.t.Fatalf("%s: %v", method, err)
 			}

@@ -103,7 +103,7 @@ func TestBrowser(t *testing.T) {
 	commands := PinRows([]Row{{Rank: "[TP00]"}, {Rank: "[TP01]"}}, []Note{{4436349792008765, "rank 1 late: 100% & more #1"}})
 	s := serve(t, Options{File: file, Title: "4 ranks, run 7", UI: ui, Commands: commands, VisibleStart: 5, VisibleEnd: 7})
 	defer s.cancel()
-	browsertest.Start(t, nil, "--disable-popup-blocking", s.url)
+	browsertest.Start(t, "--disable-popup-blocking", s.url)
 
 	post := within(t, "the stand-in", got)
 	if err := within(t, "Serve", s.ended); err != nil {
