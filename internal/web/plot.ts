@@ -237,3 +237,15 @@ export function legendKey(variable: string, text: string) {
   el.append(swatch, text);
   return el;
 }
+
+/** As much of a text as there is room for. */
+export function fit(ctx: CanvasRenderingContext2D, text: string, width: number): string {
+  if (ctx.measureText(text).width <= width) return text;
+  let lo = 0, hi = text.length;
+  while (lo < hi) {
+    const mid = (lo + hi + 1) >> 1;
+    if (ctx.measureText(text.slice(0, mid) + "…").width <= width) lo = mid;
+    else hi = mid - 1;
+  }
+  return lo > 1 ? text.slice(0, lo) + "…" : "";
+}

@@ -1,7 +1,7 @@
 "use strict";(()=>{function tt(i){let[s,e]=i.split("."),t=s.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?t:t+"."+e}function W(i){if(i===0)return"0";let s=Math.floor(Math.log10(
 Math.abs(i)));return Math.abs(i)>=Math.pow(10,s+1)*(1-5e-4)&&s++,tt(i.toFixed(Math.min(Math.max(2-s,0),20)))}function et(i,s){let e=s[s.length-1];if(i===0)return"\
 0 "+e[1];for(let[t,n]of s)if(Math.abs(i)/t>=.9995)return(t===1&&Number.isInteger(i)?tt(String(i)):W(i/t))+" "+n;return W(i)+" "+e[1]}function x(i){return et(i,[
-[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function O(i){return et(i,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],[1,"B"]])}function S(i){return W(i*100)+" %"}function K(i){return(i>0?"+":"")+x(i)}function A(i,s){if(!(i>0))return[0];let e=i/s,t=Math.pow(10,Math.floor(Math.log10(e))),n=[1,2,5,10].find(o=>o*t>=e*.999)||
+[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function D(i){return et(i,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,"kB"],[1,"B"]])}function S(i){return W(i*100)+" %"}function K(i){return(i>0?"+":"")+x(i)}function A(i,s){if(!(i>0))return[0];let e=i/s,t=Math.pow(10,Math.floor(Math.log10(e))),n=[1,2,5,10].find(o=>o*t>=e*.999)||
 10,r=[];for(let o=0;o<=i*1.0001;o+=n*t)r.push(o);return r}function bt(){let{theme:i}=document.documentElement.dataset;return i==="dark"||i!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function wt(){let i=getComputedStyle(
 document.documentElement),s=bt()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(i.getPropertyValue("--"+e))?.[s]??"#888888"}var $=[];function nt(i){
 let s=document.documentElement;matchMedia("(prefers-color-scheme: dark)").addEventListener("change",i),addEventListener("beforeprint",()=>{s.dataset.theme="ligh\
@@ -22,7 +22,7 @@ n,o);for(let h=o+1;a.length<3&&h<o+6;h++)a=A(n,h);for(let h of a){let l=e.y+e.h*
 "dt"),m=document.createElement("dd");c.textContent=d,m.textContent=u,r.append(c,m)}let o=document.createElement("strong");o.textContent=t.title,n.replaceChildren(
 o,r),n.hidden=!1;let a=i.getBoundingClientRect(),h=n.getBoundingClientRect(),l=document.documentElement.clientWidth,f=a.left+s+14;f+h.width>l-8&&(f=Math.max(a.left+
 s-14-h.width,4));let p=a.top+e+14;p+h.height>window.innerHeight-4&&(p=Math.max(a.top+e-14-h.height,4)),n.style.left=f+window.scrollX+"px",n.style.top=p+window.scrollY+
-"px"}function B(){st().hidden=!0}var D=class{constructor(s,e=4){this.cols=s;this.least=e;this.hi=Math.max(s,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(s){
+"px"}function B(){st().hidden=!0}var O=class{constructor(s,e=4){this.cols=s;this.least=e;this.hi=Math.max(s,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(s){
 this.moved||=s,!this.pending&&(this.pending=requestAnimationFrame(()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let t of this.plots)e?t.draw():t.again();
 e&&this.whenMoved()}))}zoom(s,e){let t=Math.min(Math.max(e-s,this.least),this.cols),n=(s+e)/2;this.lo=Math.min(Math.max(n-t/2,0),this.cols-t),this.hi=this.lo+t,
 this.changed(!0)}point(s){this.col=s<0?-1:Math.min(s,this.cols-1);let e=this.hi-this.lo;this.col>=0&&(this.col<this.lo||this.col+1>this.hi)&&this.zoom(this.col+
@@ -136,8 +136,8 @@ this.point(Math.max(this.at-r,0));else if(t.key==="Home")this.point(0);else if(t
 preventDefault()})}series;index=0;at=-1;x(e,t){let{at:n}=this.series[this.index],r=n[0]??0,o=n[n.length-1]??1;return e.x+(t-r)/Math.max(o-r,1)*e.w}nearest(e){let{
 at:t}=this.series[this.index],n=this.area(),r=0,o=t.length-1;for(;r<o;){let a=r+o>>1;this.x(n,t[a])<e?r=a+1:o=a}return r>0&&e-this.x(n,t[r-1])<this.x(n,t[r])-e?
 r-1:r}point(e,t,n){this.at=e,this.again();let r=this.series[this.index];if(e<0||e>=r.at.length)return B();z(this.canvas,t??this.x(this.area(),r.at[e]),n??20,{title:r.
-label,rows:[["at",x(r.at[e])],["allocated",O(r.allocated[e])],["reserved",O(r.reserved[e])]]})}paint(e){let{ctx:t,area:n,color:r}=e,o=this.series[this.index];if(o.
-at.length===0)return;let a=[o.allocated,o.reserved].flat().reduce((p,d)=>Math.max(p,d),1)*1.05;this.yAxis(e,a,O);let h=(p,d)=>{t.beginPath(),o.at.forEach((u,c)=>{
+label,rows:[["at",x(r.at[e])],["allocated",D(r.allocated[e])],["reserved",D(r.reserved[e])]]})}paint(e){let{ctx:t,area:n,color:r}=e,o=this.series[this.index];if(o.
+at.length===0)return;let a=[o.allocated,o.reserved].flat().reduce((p,d)=>Math.max(p,d),1)*1.05;this.yAxis(e,a,D);let h=(p,d)=>{t.beginPath(),o.at.forEach((u,c)=>{
 let m=this.x(n,u),w=n.y+n.h*(1-p[c]/a);c===0?t.moveTo(m,w):(t.lineTo(m,n.y+n.h*(1-p[c-1]/a)),t.lineTo(m,w))}),t.stroke(),d&&(t.lineTo(n.x+n.w,n.y+n.h),t.lineTo(
 n.x,n.y+n.h),t.globalAlpha=.15,t.fill(),t.globalAlpha=1)};t.strokeStyle=r("soft"),t.setLineDash([5,4]),h(o.reserved,!1),t.setLineDash([]),t.strokeStyle=t.fillStyle=
 r("compute"),t.lineWidth=1.5,h(o.allocated,!0),t.fillStyle=r("soft"),t.textAlign="center",t.textBaseline="top";let l=o.at[0],f=o.at[o.at.length-1];for(let p of A(
@@ -160,7 +160,7 @@ teps of kind ",m),u.append(c)}if(e.length>8){let c=document.createElement("label
 label"),m=document.createElement("input");m.type="checkbox",m.addEventListener("change",()=>i.classList.toggle("names",m.checked)),c.append(m," full names"),u.append(
 c)}n.before(u)}n.after(f),d()}var ut=document.documentElement,V=i=>{if(ut.dataset.error)return;ut.dataset.error=String(i);let s=document.createElement("p");s.className="caveat error",s.textContent=
 "An error in this page: some plots are missing: "+i,document.querySelector("header")?.append(s)};addEventListener("error",i=>V(i.message));addEventListener("unh\
-andledrejection",i=>V(i.reason));var N=JSON.parse(document.getElementById("data")?.textContent??"{}"),Z=new D(N.grid.cols);for(let i of[()=>at(N,Z),()=>ot(N,Z),
+andledrejection",i=>V(i.reason));var N=JSON.parse(document.getElementById("data")?.textContent??"{}"),Z=new O(N.grid.cols);for(let i of[()=>at(N,Z),()=>ot(N,Z),
 ()=>dt(N),()=>ct(N),()=>document.querySelectorAll("main .scroll table").forEach(s=>mt(s))])try{i()}catch(s){V(s)}for(let i of document.querySelectorAll("a[data-\
 step]"))i.addEventListener("click",()=>{let s=document.querySelector(`${i.getAttribute("href")} canvas`),e=$.find(n=>n instanceof k&&(!s||n.canvas===s));if(!(e instanceof
 k))return;let t=e.colOf(Number(i.dataset.step));if(!s)return Z.point(t);e.canvas.focus({preventScroll:!0}),e.point(t,Number(i.dataset.rank??0))});var pt=()=>{let i=location.

@@ -3,7 +3,7 @@
 
 import { duration, percent, signed } from "../../../../web/format";
 import { mix, rgb } from "../../../../web/heat";
-import { colors, hideTip, showTip } from "../../../../web/plot";
+import { colors, fit, hideTip, showTip } from "../../../../web/plot";
 import { h } from "../dom";
 import { type Box, boxes, changed, type Flame, path, perStep, perStepOther, type Walk, walk } from "./layout";
 
@@ -196,16 +196,4 @@ function depthOf(f: Flame, n: number): number {
   let d = 0;
   for (; f.parent[n] >= 0; n = f.parent[n]) d++;
   return d;
-}
-
-/** As much of a text as has room. */
-function fit(ctx: CanvasRenderingContext2D, text: string, width: number): string {
-  if (ctx.measureText(text).width <= width) return text;
-  let lo = 0, hi = text.length;
-  while (lo < hi) {
-    const mid = (lo + hi + 1) >> 1;
-    if (ctx.measureText(text.slice(0, mid) + "…").width <= width) lo = mid;
-    else hi = mid - 1;
-  }
-  return lo > 1 ? text.slice(0, lo) + "…" : "";
 }

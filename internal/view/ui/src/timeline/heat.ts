@@ -3,7 +3,7 @@
 
 import { duration, groupDigits, signed } from "../../../../web/format";
 import { ends, mix, rgb, usual } from "../../../../web/heat";
-import { hideTip, showTip } from "../../../../web/plot";
+import { fit, hideTip, showTip } from "../../../../web/plot";
 import { fill, h } from "../dom";
 import { gutterOf } from "./gutter";
 import type { Item } from "./groups";
@@ -206,7 +206,7 @@ export class Heat {
       if (free.subarray(from, from + 12).some((taken) => taken > 0)) return;
       free.fill(1, from, from + 12);
       ctx.fillStyle = palette.name(l.late ? "high" : "soft");
-      ctx.fillText(l.name, a.x - 8, y, a.x - 20);
+      ctx.fillText(fit(ctx, l.name, a.x - 12), a.x - 8, y);
     };
     // Those that findings name first, then as many as have room.
     this.lines.forEach((l, i) => l.late && put(l, i));
@@ -259,7 +259,7 @@ export class Heat {
       ? "linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))"
       : "linear-gradient(to right, var(--cold), var(--warm), var(--hot))";
     const [low, high, cut] = ends(cells.shown, cells.limit, cells.measure.beyond, (v) => this.text(v, cells.measure));
-    fill(this.scale, low + " ", strip, " " + high + (cells.measure.beyond ? " beyond the median rank" : "") + cut);
+    fill(this.scale, h("span", null, low), strip, " " + high + (cells.measure.beyond ? " beyond the median rank" : "") + cut);
     this.canvas.setAttribute("aria-label", `Heat map of ${cells.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter opens the step`);
   }
 
