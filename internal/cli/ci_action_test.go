@@ -182,7 +182,7 @@ func TestAction(t *testing.T) {
 		return url
 	}
 	base, same := serve(), serve()
-	slow := serve("--device-fault", "rank=0,from=1,to=100000000,kernel_sleep=8ms") // more than a busy machine can do to the others
+	slow := serve("--device-fault", "rank=0,from=1,to=100000000,kernel_sleep=2ms") // more than a busy machine can do to the others
 
 	api := &comments{bodies: []string{"first", "text of a user\n<!-- stepscope:gate -->"}}
 	hub := httptest.NewServer(api)

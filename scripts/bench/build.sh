@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures the first build, with an empty cache but downloaded modules: the time to compile the standard library, the
-# program itself and third-party packages.
+# program itself and third-party packages. Measures also the size of the static binary.
 #
 #   scripts/bench/build.sh
 #
