@@ -347,7 +347,7 @@ var arrows = []struct {
 	}},
 	{"internal/capture/gpus", []string{"internal/api/client", "internal/base/metric", "internal/base/sorts", "trace"}},
 	{"internal/testing/enginetest", []string{"internal/api", "internal/reference/server"}},
-	{"internal/testing/explaintest", []string{"trace"}},
+	{"internal/testing/toytrace", []string{"trace"}},
 	{"internal/testing/fakeengine", []string{"internal/api", "internal/api/wire", "internal/reference/server"}},
 	{"internal/reference/server", []string{
 		"internal/api", "internal/api/wire", "internal/base/httpguard", "internal/base/loglimit",

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -85,7 +85,7 @@ func TestCompiled(t *testing.T) {
 // cold start; but not if another rank's first launch in the same step took no longer than usual.
 func TestFirstLaunch(t *testing.T) {
 	rank := func(first int64) *trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		for n := range int64(8) {
 			at := n * 1300 * us
 			end := at + 1250*us
@@ -107,7 +107,7 @@ func TestFirstLaunch(t *testing.T) {
 				at += 50 * us
 				y.Run(name, at, at+10*us, at+30*us, 1)
 			}
-			y.Run(explaintest.AllReduce, at+50*us, at+60*us, end, 1)
+			y.Run(toytrace.AllReduce, at+50*us, at+60*us, end, 1)
 			y.Step(begin, at+100*us)
 		}
 		return y.Done()
@@ -267,7 +267,7 @@ func TestPlaceOfColdStart(t *testing.T) {
 		{"in the next step", 41_050, 81_050, 5, false},
 		{"none", 0, 0, -1, false},
 	} {
-		y := explaintest.New()
+		y := toytrace.New()
 		for n := range int64(8) {
 			at := n * 1000 * us
 			if n > 4 && c.step >= 0 {

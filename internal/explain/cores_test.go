@@ -7,7 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -17,7 +17,7 @@ func TestCoresLack(t *testing.T) {
 	const steps, period = 40, 2_000_000
 	ranks := func(slow bool) (ts []*trace.Trace) {
 		for tp := range 4 {
-			y := explaintest.New()
+			y := toytrace.New()
 			for n := range int64(steps) {
 				at := n * period
 				late := int(n/5)%4 == tp && n > 2 // its device has no core for 700 µs
@@ -41,7 +41,7 @@ func TestCoresLack(t *testing.T) {
 					y.Op(trace.Kernel, "more_gemm", corr, 1, begin, at+5_000+all, 8)
 					begin = at + 5_000 + all
 				}
-				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1, begin, at+5_000+all+12_000, 1)
+				y.Op(trace.Kernel, toytrace.AllReduce, corr, 1, begin, at+5_000+all+12_000, 1)
 			}
 			tr := y.Done()
 			tr.Source.Rank.TP = tp
@@ -69,7 +69,7 @@ func TestCoresLack(t *testing.T) {
 
 // TestCoresGap: a gap in which no core ran the device is not attributed to an earlier launch of its host.
 func TestCoresGap(t *testing.T) {
-	y := explaintest.New()
+	y := toytrace.New()
 	for at := int64(0); at < 3_000_000; at += 1_000_000 {
 		y.Step(at, at+900_000)
 		first, second := y.Launch("cudaLaunchKernel", at+10, at+1_000), y.Launch("cudaLaunchKernel", at+1_100, at+2_000)

@@ -3,7 +3,7 @@ package explain
 import (
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -12,7 +12,7 @@ import (
 func TestDrift(t *testing.T) {
 	const steps, period = 60, 50_000_000
 	rank := func(tp int, gain float64) *trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		wall := func(at int64) int64 { return 1e9 + at + int64(gain*float64(at)) }
 		for n := range int64(steps) {
 			at := n*period + n%7*13_000
@@ -29,7 +29,7 @@ func TestDrift(t *testing.T) {
 				}
 				y.Op(trace.Kernel, "gemm", corr, 1, wall(cursor), wall(cursor+mine), 8)
 				cursor += all
-				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1, wall(cursor-all+mine), wall(cursor+12_000), 1)
+				y.Op(trace.Kernel, toytrace.AllReduce, corr, 1, wall(cursor-all+mine), wall(cursor+12_000), 1)
 				cursor += 12_000
 			}
 		}

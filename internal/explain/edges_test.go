@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -15,10 +15,10 @@ type edgeStep struct{ start, arrives, leaves int64 }
 
 // edgeRank returns the trace of a rank that is recorded from the start of its first step on.
 func edgeRank(rank int, steps []edgeStep) *trace.Trace {
-	y := explaintest.New()
+	y := toytrace.New()
 	for _, s := range steps {
 		y.Run("gemm", s.start*us, (s.start+10)*us, (s.start+30)*us, 1)
-		y.Run(explaintest.AllReduce, (s.start+40)*us, s.arrives*us, s.leaves*us, 1)
+		y.Run(toytrace.AllReduce, (s.start+40)*us, s.arrives*us, s.leaves*us, 1)
 		y.Step(s.start*us, (s.start+100)*us)
 	}
 	t := y.Done()

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -34,9 +34,9 @@ func FuzzAnalyze(f *testing.F) {
 	f.Add(uint8(0), layered)
 	f.Fuzz(func(t *testing.T, ranks uint8, data []byte) {
 		n := int(ranks%4) + 1
-		toys := make([]*explaintest.Toy, n)
+		toys := make([]*toytrace.Toy, n)
 		for i := range toys {
-			toys[i] = explaintest.New()
+			toys[i] = toytrace.New()
 			toys[i].T.Source.Rank.TP = i
 			toys[i].T.Source.Rank.DP = int(ranks>>4)%3 - 1
 			toys[i].T.Source.World.Size = int(ranks >> 5)
@@ -64,12 +64,12 @@ func FuzzAnalyze(f *testing.F) {
 
 // fuzzed adds the event encoded by seven bytes: kind, start, length, scale of both, stream and grid, correlation, a
 // choice.
-func fuzzed(y *explaintest.Toy, b []byte) {
+func fuzzed(y *toytrace.Toy, b []byte) {
 	scale := []int64{1, 10, 1000, 50_000, 10_000_000, 3_000_000_000}[int(b[3])%6]
 	start := int64(b[1]) * scale
 	end := start + int64(b[2])*max(1, scale/16)
 	corr, stream, grid := int64(b[5]), 1+int(b[4]%4), int32(b[4]>>4)
-	names := [...]string{"gemm", "silu", "nvjet_tst_64x8", explaintest.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_SendRecv", "x"}
+	names := [...]string{"gemm", "silu", "nvjet_tst_64x8", toytrace.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_SendRecv", "x"}
 	name := names[int(b[6])%len(names)]
 	thread := func(cat trace.Category, name string) *trace.Span { return y.Span(cat, 0, name, start, end) }
 	switch b[0] & 15 {
@@ -84,9 +84,9 @@ func fuzzed(y *explaintest.Toy, b []byte) {
 	case 4:
 		y.Op(trace.Kernel, name, corr, stream, start, end, grid)
 	case 5:
-		y.Op(trace.Kernel, explaintest.AllReduce, corr, stream, start, end, grid)
+		y.Op(trace.Kernel, toytrace.AllReduce, corr, stream, start, end, grid)
 	case 6: // a collective with its arguments
-		y.Op(trace.Kernel, explaintest.AllReduce, corr, stream, start, end, grid)
+		y.Op(trace.Kernel, toytrace.AllReduce, corr, stream, start, end, grid)
 		word := func(s string) trace.StringID { return y.T.Strings.Intern([]byte(s)) }
 		y.T.Ops[len(y.T.Ops)-1].Comm = int32(len(y.T.Comms))
 		y.T.Comms = append(y.T.Comms, trace.Comm{

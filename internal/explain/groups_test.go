@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -18,9 +18,9 @@ const allGather = "ncclDevKernel_AllGather_RING_LL"
 // by turns. late returns the ns added to a rank's first kernel of a layer in a step. No groups are recorded, as in
 // graphs.
 func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []*trace.Trace {
-	toys := make([]*explaintest.Toy, 4)
+	toys := make([]*toytrace.Toy, 4)
 	for i := range toys {
-		toys[i] = explaintest.New()
+		toys[i] = toytrace.New()
 	}
 	free := make([]int64, 4) // end of the device's work so far
 	wander := []int64{0, 37_000, 5_000, 61_000, 22_000, 44_000, 13_000}
@@ -52,8 +52,8 @@ func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []
 			for i := range toys {
 				kernel(i, "gemm", 20_000+late(i, n))
 			}
-			collective(explaintest.AllReduce, 0, 1)
-			collective(explaintest.AllReduce, 2, 3)
+			collective(toytrace.AllReduce, 0, 1)
+			collective(toytrace.AllReduce, 2, 3)
 			for i := range toys {
 				kernel(i, "moe", 30_000)
 			}

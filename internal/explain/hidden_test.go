@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -26,13 +26,13 @@ func TestHiddenSends(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
 			for rank := range 2 {
-				y := explaintest.New()
+				y := toytrace.New()
 				for n := range int64(steps) {
 					at := (n + 1) * period
 					y.Step(at, at+400*us)
 					if c.want {
 						y.Run("gemm", at+5*us, at+20*us, at+600*us, 1)
-						y.Run(explaintest.AllReduce, at+20*us, at+600*us, at+990*us, 1)
+						y.Run(toytrace.AllReduce, at+20*us, at+600*us, at+990*us, 1)
 					}
 					if c.to > 0 {
 						y.Op(trace.Kernel, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", y.Launch("cudaLaunchKernel", at+35*us, at+40*us), 2, at+c.from, at+c.to, 1)

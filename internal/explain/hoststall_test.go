@@ -9,8 +9,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -94,7 +94,7 @@ func TestStandsOrWaits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
 			for rank := range 2 {
-				y, at := explaintest.New(), int64(ms)
+				y, at := toytrace.New(), int64(ms)
 				for n := range steps {
 					stalls := c.when(n)
 					begin, host, device := at, at, at
@@ -121,7 +121,7 @@ func TestStandsOrWaits(t *testing.T) {
 					if at += period; stalls {
 						at += long
 					}
-					y.Run(explaintest.AllReduce, host+20*us, device, at-1500*us, 1)
+					y.Run(toytrace.AllReduce, host+20*us, device, at-1500*us, 1)
 					y.Step(begin, host+50*us)
 				}
 				tr := y.Done()

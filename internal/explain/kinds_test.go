@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -13,7 +13,7 @@ import (
 // heavier kind, but the times of each rank count under its own kind.
 func TestKindsOfRanks(t *testing.T) {
 	rank := func(names ...string) *trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		for n, name := range names {
 			at := int64(n) * 1000
 			y.Span(trace.UserAnnotation, 0, name, at, at+900)

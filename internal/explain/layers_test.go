@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -29,7 +29,7 @@ const (
 // modelStep is a step of a model with the given number of layers: an embedding, per layer two projections with one
 // kernel each and an all-reduce in the second, a head outside any module. took returns the length of a layer's second
 // kernel.
-func modelStep(y *explaintest.Toy, at int64, name string, layers int, took func(layer int) int64) int64 {
+func modelStep(y *toytrace.Toy, at int64, name string, layers int, took func(layer int) int64) int64 {
 	begin := at
 	gpu := at + 50
 	run := func(kernel string, ns int64) {
@@ -53,7 +53,7 @@ func modelStep(y *explaintest.Toy, at int64, name string, layers int, took func(
 				run("silu_and_mul_kernel", 50)
 				in(dictOf(path+".mlp.down_proj", downProj), func() {
 					run("nvjet_tst_64x8", took(l))
-					run(explaintest.AllReduce, 80)
+					run(toytrace.AllReduce, 80)
 				})
 			})
 		}
@@ -85,7 +85,7 @@ func findModule(t *testing.T, r *result.Report, kind, name string) result.Module
 // TestLayers checks the tables against figures worked out by hand: three decode steps of two layers, in which layer 1
 // takes 400 ns more, and one prefill.
 func TestLayers(t *testing.T) {
-	y := explaintest.New()
+	y := toytrace.New()
 	at := int64(0)
 	for _, name := range []string{"step[EXTEND bs=4 toks=4]", "step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]"} {
 		at = modelStep(y, at, name, 2, func(l int) int64 { return 600 + 400*int64(l) })
@@ -146,7 +146,7 @@ func TestLayers(t *testing.T) {
 func twelve(ranks, steps int, took func(rank, step, layer int) int64) []*trace.Trace {
 	var ts []*trace.Trace
 	for rank := range ranks {
-		y := explaintest.New()
+		y := toytrace.New()
 		at := int64(0)
 		for n := range steps {
 			at = modelStep(y, at, "step[DECODE bs=4]", 12, func(l int) int64 { return took(rank, n, l) })
@@ -230,7 +230,7 @@ func TestSlowLayer(t *testing.T) {
 
 // TestLayersInGraphs: replays have no ranges, and the report gives the share of work without layers.
 func TestLayersInGraphs(t *testing.T) {
-	y := explaintest.New()
+	y := toytrace.New()
 	at := int64(0)
 	for range 3 {
 		at = modelStep(y, at, "step[EXTEND bs=4 toks=64]", 2, func(int) int64 { return 600 })
@@ -250,7 +250,7 @@ func TestLayersInGraphs(t *testing.T) {
 		t.Errorf("the report does not state that all decode work is in replayed graphs%s", describe(r))
 	}
 	ts := twelve(1, 3, func(int, int, int) int64 { return 600 })
-	y = &explaintest.Toy{T: ts[0]}
+	y = &toytrace.Toy{T: ts[0]}
 	end := y.T.Spans[len(y.T.Spans)-1].End()
 	y.Span(trace.UserAnnotation, 0, "step[EXTEND bs=1 toks=9]", end+10_000, end+20_000)
 	cpuOnly(y.Done())
@@ -265,7 +265,7 @@ func TestLayersInGraphs(t *testing.T) {
 // TestDenoising reads a diffusion pipeline: stages around the loop are outside of steps, and names without inputs are
 // modules if their component is known.
 func TestDenoising(t *testing.T) {
-	y := explaintest.New()
+	y := toytrace.New()
 	at, gpu := int64(0), int64(100)
 	run := func(ns int64) {
 		y.Run("nvjet_tst_64x8", at, gpu, gpu+ns, 1)
@@ -325,7 +325,7 @@ func TestDenoising(t *testing.T) {
 // TestHostOnly: steps and layers of a server on CPUs are measured in host time.
 func TestHostOnly(t *testing.T) {
 	build := func(name string) *trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		at := int64(0)
 		for range 3 {
 			at = modelStep(y, at, name, 2, func(int) int64 { return 600 })
@@ -388,7 +388,7 @@ func TestCompareModules(t *testing.T) {
 
 // TestSlowOnHost: the op that grew explains a slow step of a CPU server.
 func TestSlowOnHost(t *testing.T) {
-	y := explaintest.New()
+	y := toytrace.New()
 	at := int64(0)
 	for n := range 12 {
 		mm := int64(100) * us

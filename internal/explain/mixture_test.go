@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -39,10 +39,10 @@ func decodeOf(requests, tokens int) string {
 }
 
 func (m mixture) traces() (ts []*trace.Trace) {
-	toys := make([]*explaintest.Toy, m.ranks)
+	toys := make([]*toytrace.Toy, m.ranks)
 	free := make([]int64, m.ranks) // end of the device's work so far
 	for i := range toys {
-		toys[i] = explaintest.New()
+		toys[i] = toytrace.New()
 	}
 	for n := range m.steps {
 		launch := make([]int64, m.ranks)

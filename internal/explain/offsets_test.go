@@ -9,7 +9,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -36,7 +36,7 @@ func (p pairOfHosts) traces() (out []*trace.Trace) {
 		}
 		return f(rank, step)
 	}
-	var ys [2]*explaintest.Toy
+	var ys [2]*toytrace.Toy
 	wall := func(rank int, ns int64) int64 {
 		if p.clock == nil {
 			return 1e9 + ns
@@ -45,7 +45,7 @@ func (p pairOfHosts) traces() (out []*trace.Trace) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for rank := range ys {
-		ys[rank] = explaintest.New()
+		ys[rank] = toytrace.New()
 		ys[rank].T.Source.Rank.TP, ys[rank].T.Source.Host = rank, p.hosts[rank]
 	}
 	for n := range steps {
@@ -65,7 +65,7 @@ func (p pairOfHosts) traces() (out []*trace.Trace) {
 			}
 			for rank, y := range ys {
 				free[rank] = max(came[0], came[1]) + p.transfer + at(p.leaves, rank, n)
-				y.Op(trace.Kernel, explaintest.AllReduce, corr[rank], 1, wall(rank, came[rank]), wall(rank, free[rank]), 1)
+				y.Op(trace.Kernel, toytrace.AllReduce, corr[rank], 1, wall(rank, came[rank]), wall(rank, free[rank]), 1)
 			}
 		}
 	}

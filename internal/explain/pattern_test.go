@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/prep"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -225,7 +225,7 @@ func dropLaunches(t *trace.Trace, drop func(*trace.Span) bool) {
 
 // TestPatternRefuses: repetition other than forward passes gives no steps.
 func TestPatternRefuses(t *testing.T) {
-	pass := func(y *explaintest.Toy, at int64, kernels int, end string) int64 {
+	pass := func(y *toytrace.Toy, at int64, kernels int, end string) int64 {
 		for i := range kernels {
 			y.Run(fmt.Sprintf("k%d", i), at, at+20, at+30, 1)
 			at += 40
@@ -248,7 +248,7 @@ func TestPatternRefuses(t *testing.T) {
 		{"no token chosen", []int{40, 40, 40, 40}, "copy", 0},
 		{"experts chosen in every layer", []int{40, 40, 40, 40}, "topkGatingSoftmax", 0},
 	} {
-		y := explaintest.New()
+		y := toytrace.New()
 		at := int64(0)
 		for _, n := range c.sizes {
 			at = pass(y, at, n, c.end)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -56,7 +56,7 @@ func TestPauses(t *testing.T) {
 		{"no ids, prefills alone", fills, []string{"step[EXTEND bs=1 toks=9]"}, 300 * ms, "between", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := explaintest.New()
+			y := toytrace.New()
 			at := int64(0)
 			step := func(text string, after int64) {
 				at += after
@@ -113,7 +113,7 @@ func TestPauseOfOneRank(t *testing.T) {
 	const ms = 1_000_000
 	var ts []*trace.Trace
 	for _, late := range []int64{0, 100 * ms} {
-		y := explaintest.New()
+		y := toytrace.New()
 		for i, at := range []int64{0, 2 * ms, 200*ms + late} {
 			s := y.Span(trace.UserAnnotation, 0, "step[DECODE bs=1]", at, at+ms)
 			s.Detail = int32(y.T.Strings.Intern(fmt.Appendf(nil, "r%d", i)))
@@ -146,7 +146,7 @@ func TestPauseWithIdleReplicas(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
 			for dp := range 2 {
-				y := explaintest.New()
+				y := toytrace.New()
 				for i := range int64(6) {
 					at, id := 2*i*ms, "a"
 					if i == 5 {
@@ -159,7 +159,7 @@ func TestPauseWithIdleReplicas(t *testing.T) {
 						y.Span(trace.UserAnnotation, 0, "step[IDLE bs=0]", at, at+ms)
 					}
 					y.Run("gemm", at+10, at+100, at+ms/2, 1)
-					y.Run(explaintest.AllReduce, at+ms/2, at+ms/2+100, at+ms, 1)
+					y.Run(toytrace.AllReduce, at+ms/2, at+ms/2+100, at+ms, 1)
 				}
 				y.T.Source.Rank = trace.Rank{TP: dp, DP: dp, PP: -1, EP: -1}
 				y.T.Source.World = trace.World{Known: true, Rank: dp, Size: 2}
@@ -194,7 +194,7 @@ func TestStalls(t *testing.T) {
 		{"a single request, possibly of a decode server", nil, "step[DECODE bs=1]", "the trace does not show"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y, at := explaintest.New(), int64(0)
+			y, at := toytrace.New(), int64(0)
 			step := func(name string) {
 				y.Span(trace.UserAnnotation, 0, name, at, at+ms)
 				y.Run("gemm", at+10, at+100, at+ms, 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -18,9 +18,9 @@ import (
 const ms = 1_000_000
 
 // server is a toy prefill or decode server.
-type server struct{ *explaintest.Toy }
+type server struct{ *toytrace.Toy }
 
-func newServer() server { return server{explaintest.New()} }
+func newServer() server { return server{toytrace.New()} }
 
 // forward adds a step with one kernel, which runs from start to end, for some requests.
 func (y server) forward(kind string, start, end int64, batch, tokens int, rids string) server {
@@ -231,8 +231,8 @@ func TestIdleServers(t *testing.T) {
 	}
 	// No server names steps, or the file does not give the recorded time.
 	for name, unknown := range map[string]*trace.Trace{
-		"no step names": recorded(server{explaintest.New().Run("k", 0, 10, 20, 1)}).Done(),
-		"no window":     explaintest.New().Run("k", 0, 10, 20, 1).Done(),
+		"no step names": recorded(server{toytrace.New().Run("k", 0, 10, 20, 1)}).Done(),
+		"no window":     toytrace.New().Run("k", 0, 10, 20, 1).Done(),
 	} {
 		other := alone(served)
 		if name == "no step names" {
@@ -309,7 +309,7 @@ func TestTransfers(t *testing.T) {
 	// A second chunk, missing in the decode server's window, does not indicate different clocks.
 	t.Run("a chunk cut off", func(t *testing.T) {
 		p, d := servers("h2", 0, 7, "x", "0", "1")
-		y := server{&explaintest.Toy{T: p.Traces[0]}}
+		y := server{&toytrace.Toy{T: p.Traces[0]}}
 		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
@@ -319,7 +319,7 @@ func TestTransfers(t *testing.T) {
 	// A request retried with another pair has its ID in both, and the first try has an end on one side only.
 	t.Run("tried again", func(t *testing.T) {
 		p, d := servers("h1", 0, 7, "a", "0")
-		y := server{&explaintest.Toy{T: p.Traces[0]}}
+		y := server{&toytrace.Toy{T: p.Traces[0]}}
 		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
@@ -339,7 +339,7 @@ func TestTransfers(t *testing.T) {
 
 // TestNoSteps: servers without usable traces are an error that names them.
 func TestNoSteps(t *testing.T) {
-	idle := recording{Name: "d", Traces: []*trace.Trace{explaintest.New().Run("k", 0, 10, 20, 1).Done()}}
+	idle := recording{Name: "d", Traces: []*trace.Trace{toytrace.New().Run("k", 0, 10, 20, 1).Done()}}
 	if _, err := prefillDecode([]recording{busyFor("EXTEND", 50, 1)}, []recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {
 		t.Errorf("got error %v, want one that names the decode servers", err)
 	}

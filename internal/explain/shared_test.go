@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -29,7 +29,7 @@ func TestSharedDevice(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
 			for rank := range 2 {
-				y := explaintest.New()
+				y := toytrace.New()
 				for n := range int64(steps) {
 					at := (n + 1) * c.period
 					asked, copied, free, end := at+100*us, at+1500*us, at+110*us, at+2600*us
@@ -40,7 +40,7 @@ func TestSharedDevice(t *testing.T) {
 					y.Step(at, at+5*ms)
 					y.Op(trace.Memcpy, "Memcpy DtoD (Device -> Device)", y.Launch("cudaMemcpyAsync", copied, copied+10*us), 2, max(free, copied+15*us), max(free, copied+15*us)+us, 1)
 					y.Run("gemm", asked, free+2*us, free+100*us, 1)
-					y.Run(explaintest.AllReduce, asked+15*us, free+110*us, end, 1)
+					y.Run(toytrace.AllReduce, asked+15*us, free+110*us, end, 1)
 				}
 				tr := y.Done()
 				tr.Source.Rank.TP, tr.Source.Path = rank, fmt.Sprint("rank", rank)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestPipelineStages(t *testing.T) {
 	const steps, compute, transfer = 12, 1 * ms, 20 * us
 	const sendRecv = "ncclDevKernel_SendRecv"
-	stages := []*explaintest.Toy{explaintest.New(), explaintest.New()}
+	stages := []*toytrace.Toy{toytrace.New(), toytrace.New()}
 	free := []int64{0, 0} // end of each device's work so far
 	for n := range int64(steps) {
 		at := n * (2*compute + 2*transfer + 100*us)

@@ -1,5 +1,5 @@
-// Package explaintest builds small traces by hand, for tests of their analysis.
-package explaintest
+// Package toytrace builds small traces by hand, for tests.
+package toytrace
 
 import (
 	"cmp"
@@ -14,14 +14,17 @@ type Toy struct {
 	corr int64
 }
 
+// AllReduce is the name of a kernel that all-reduces.
 const AllReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
 
+// New returns a trace of one thread, of an unknown rank.
 func New() *Toy {
 	t := &trace.Trace{Tracks: []trace.Track{{PID: "1", TID: "1", Device: -1, Stream: -1}}}
 	t.Source = trace.Source{Rank: trace.NoRank, World: trace.World{Rank: -1}, Complete: true}
 	return &Toy{T: t}
 }
 
+// Span records a span on a thread or a stream.
 func (y *Toy) Span(cat trace.Category, track int, name string, start, end int64) *trace.Span {
 	for len(y.T.Tracks) <= track {
 		y.T.Tracks = append(y.T.Tracks, trace.Track{GPU: true, Device: 0, Stream: int64(len(y.T.Tracks))})
@@ -32,6 +35,7 @@ func (y *Toy) Span(cat trace.Category, track int, name string, start, end int64)
 	return &y.T.Spans[len(y.T.Spans)-1]
 }
 
+// Step records a decode step of one request.
 func (y *Toy) Step(start, end int64) *Toy {
 	y.Span(trace.UserAnnotation, 0, "step[DECODE bs=1]", start, end)
 	return y
@@ -58,6 +62,7 @@ func (y *Toy) Run(name string, asked, start, end int64, grid int32) *Toy {
 	return y.Op(trace.Kernel, name, y.Launch("cudaLaunchKernel", asked, asked+10), 1, start, end, grid)
 }
 
+// Done returns the trace, with its spans in order.
 func (y *Toy) Done() *trace.Trace {
 	slices.SortStableFunc(y.T.Spans, func(a, b trace.Span) int {
 		return cmp.Or(cmp.Compare(a.Track, b.Track), cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))
