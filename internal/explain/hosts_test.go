@@ -83,8 +83,7 @@ type time = int64
 func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 	ts := retimed(t, "graphs", paused(rank, from, ns))
 	// The graph launch now begins together with the pause.
-	w := Prepare(ts, nil)
-	r := w.ranks[rank]
+	r := prep.Traces(ts, nil)[rank]
 	longer := map[int32]bool{}
 	for i := range r.Calls {
 		c := &r.Calls[i]

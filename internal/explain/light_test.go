@@ -125,11 +125,11 @@ func TestLight(t *testing.T) {
 // reduceScatters checks the times of reduce-scatters in decode: rank 1 waits there for the slower sum of experts on rank 0.
 func reduceScatters(t *testing.T, w *Window) {
 	for i, want := range []float64{5.4, 26.7} { // µs
-		r := w.aligned.Ranks[i]
+		r := w.Aligned().Ranks[i]
 		var times []float64
 		for k := range r.Ops {
 			o := &r.Ops[k]
-			if op, _ := kernel.Collective(w.aligned.Names.List[o.Name]); op == kernel.ReduceScatter && o.Step >= 0 && r.Steps[o.Step].Info.Kind == trace.Decode {
+			if op, _ := kernel.Collective(w.Aligned().Names.List[o.Name]); op == kernel.ReduceScatter && o.Step >= 0 && r.Steps[o.Step].Info.Kind == trace.Decode {
 				times = append(times, float64(o.End-o.Start)/1e3)
 			}
 		}
@@ -172,9 +172,9 @@ func TestLightRefuses(t *testing.T) {
 	d, _ := light.FindDevice("NVIDIA H200")
 	h100, _ := light.FindDevice("NVIDIA H100 80GB HBM3")
 	two := light.Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}
-	slower, _ := light.Compare(w.aligned, r.Steps, light.Options{Model: m, Device: &h100}, two)
+	slower, _ := light.Compare(w.Aligned(), r.Steps, light.Options{Model: m, Device: &h100}, two)
 	module("another device", &slower, light.GateUp, "light_too_fast")
-	single, _ := light.Compare(w.aligned, r.Steps, light.Options{Model: m, Device: &d}, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
+	single, _ := light.Compare(w.Aligned(), r.Steps, light.Options{Model: m, Device: &d}, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
 	module("one rank", &single, light.GateUp, "light_too_fast")
 	module("one rank", &single, light.O, "light_other")
 	// The reason is also a finding, once for each check, and none is above it in severity.

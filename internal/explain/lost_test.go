@@ -199,7 +199,7 @@ func TestLostInSmallGraphs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for pass := range 2 {
-			for _, r := range w.aligned.Ranks {
+			for _, r := range w.Aligned().Ranks {
 				for i := range r.Steps {
 					s := &r.Steps[i]
 					if s.Info.Kind != trace.Decode {
