@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -9,17 +9,8 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
-
-// rowsOf returns the rows of a kind of work.
-func rowsOf(r *result.Report, work string) (out []result.BalanceRow) {
-	for _, b := range r.Balance {
-		if b.Work == work {
-			out = append(out, b)
-		}
-	}
-	return out
-}
 
 // TestBalance: how evenly experts and attention are spread, by time, and whether the same rank is always the slowest.
 // Of four ranks, three take 100 µs for the experts of each of three layers, and one, given by the case, takes 200: the
@@ -40,20 +31,20 @@ func TestBalance(t *testing.T) {
 	} {
 		for _, work := range []string{result.Experts, result.Attention} {
 			t.Run(c.name+", "+work, func(t *testing.T) {
-				m := even(n)
-				m.name = func(int, int) string { return "step[DECODE bs=16]" }
+				m := explaintest.Even(n)
+				m.Name = func(int, int) string { return "step[DECODE bs=16]" }
 				of := func(rank, step, layer int) int64 {
 					if rank == c.slowest(step, layer) {
 						return 200_000
 					}
 					return 100_000
 				}
-				if m.experts = of; work == result.Attention {
-					m.attention, m.experts = of, even(n).experts
+				if m.Experts = of; work == result.Attention {
+					m.Attention, m.Experts = of, explaintest.Even(n).Experts
 				}
-				r := analyzed(t, m.traces())
-				checkSentences(t, r)
-				rows := rowsOf(r, work)
+				r := explaintest.Analyzed(t, m.Traces())
+				explaintest.CheckSentences(t, r)
+				rows := explaintest.BalanceRows(r, work)
 				if len(rows) != 1 {
 					t.Fatalf("got balance rows %+v, want one", rows)
 				}
@@ -64,22 +55,22 @@ func TestBalance(t *testing.T) {
 				if len(b.Layers) != 3 || b.Layers[1].Layer != 1 || b.Layers[1].Lost != 75_000 || c.same == 1 && (b.Layers[2].Slowest != c.slowest(0, 2) || b.Layers[2].Same < 0.99) {
 					t.Errorf("got layers %+v, want 3 with 75 µs lost in each", b.Layers)
 				}
-				text := allFacts(r)
+				text := explaintest.AllFacts(r)
 				if work == result.Experts && !strings.Contains(text, c.says) {
 					t.Errorf("the report lacks %q:\n%s", c.says, text)
 				}
 				if work == result.Attention && !strings.Contains(text, "uneven_attention kind=decode balance=0.625") {
 					t.Errorf("got no uneven_attention with balance 0.625 in\n%s", text)
 				}
-				for _, f := range said(r, result.Straggler) {
+				for _, f := range explaintest.Said(r, result.Straggler) {
 					if work == result.Experts && (f.Cause != result.CauseWork || f.Reason != result.Experts) {
-						t.Errorf("the late rank has another cause or reason than its experts%s", describe(r))
+						t.Errorf("the late rank has another cause or reason than its experts%s", explaintest.Describe(r))
 					}
 				}
-				if has(r, result.Balanced) {
-					t.Errorf("got balanced, want uneven work%s", describe(r))
+				if explaintest.Has(r, result.Balanced) {
+					t.Errorf("got balanced, want uneven work%s", explaintest.Describe(r))
 				}
-				if other := rowsOf(r, map[string]string{result.Experts: result.Attention, result.Attention: result.Experts}[work]); len(other) != 1 || other[0].Ratio != 1 || other[0].Lost != 0 {
+				if other := explaintest.BalanceRows(r, map[string]string{result.Experts: result.Attention, result.Attention: result.Experts}[work]); len(other) != 1 || other[0].Ratio != 1 || other[0].Lost != 0 {
 					t.Errorf("got balance of the other work %+v, want ratio 1 and nothing lost", other)
 				}
 			})
@@ -102,23 +93,23 @@ func TestEvenedOut(t *testing.T) {
 		{"attention, another rank in each layer", result.Attention, func(_, layer int) int { return layer }, result.UnevenAttention},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := even(12)
-			m.waits = true
-			m.name = func(int, int) string { return "step[DECODE bs=16]" }
+			m := explaintest.Even(12)
+			m.Waits = true
+			m.Name = func(int, int) string { return "step[DECODE bs=16]" }
 			of := func(rank, step, layer int) int64 {
-				return 100_000 + 100_000*int64(boolInt(rank == c.slowest(step, layer)))
+				return 100_000 + 100_000*int64(explaintest.BoolInt(rank == c.slowest(step, layer)))
 			}
-			if m.experts = of; c.work == result.Attention {
-				m.attention, m.experts = of, even(12).experts
+			if m.Experts = of; c.work == result.Attention {
+				m.Attention, m.Experts = of, explaintest.Even(12).Experts
 			}
-			r := analyzed(t, m.traces())
+			r := explaintest.Analyzed(t, m.Traces())
 			at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == c.kind })
 			if at < 0 {
-				t.Fatalf("no finding of kind %s%s", c.kind, describe(r))
+				t.Fatalf("no finding of kind %s%s", c.kind, explaintest.Describe(r))
 			}
 			x := r.Findings[at].Worth
 			if won := x.Step - x.Without; !x.Known || x.Kind != "decode" || won < 223_000 || won > 227_000 || x.High >= x.Step {
-				t.Errorf("balancing gains %d ns, want 223 to 227 µs: worth %+v, replay %+v%s", won, x, r.Replay, describe(r))
+				t.Errorf("balancing gains %d ns, want 223 to 227 µs: worth %+v, replay %+v%s", won, x, r.Replay, explaintest.Describe(r))
 			}
 		})
 	}
@@ -126,18 +117,18 @@ func TestEvenedOut(t *testing.T) {
 
 // TestBalanceOfLayers: if each rank is the slowest in some layer, sums over a step do not show the waits.
 func TestBalanceOfLayers(t *testing.T) {
-	m := even(12)
-	m.layers = 4
-	m.experts = func(rank, _, layer int) int64 { return 100_000 + 100_000*int64(boolInt(rank == layer)) }
-	r := analyzed(t, m.traces())
-	b := rowsOf(r, result.Experts)[0]
+	m := explaintest.Even(12)
+	m.Layers = 4
+	m.Experts = func(rank, _, layer int) int64 { return 100_000 + 100_000*int64(explaintest.BoolInt(rank == layer)) }
+	r := explaintest.Analyzed(t, m.Traces())
+	b := explaintest.BalanceRows(r, result.Experts)[0]
 	for _, p := range b.Parts {
 		if p.Time != 500_000 || math.Abs(p.Share-0.25) > 1e-9 {
 			t.Errorf("got parts %+v, want 500 µs and a quarter on each rank", b.Parts)
 		}
 	}
-	if b.Lost != 300_000 || !has(r, result.UnevenExperts) && !strings.Contains(allFacts(r), "uneven_experts") {
-		t.Errorf("got %+v, want 300 µs lost and uneven experts reported%s", b, describe(r))
+	if b.Lost != 300_000 || !explaintest.Has(r, result.UnevenExperts) && !strings.Contains(explaintest.AllFacts(r), "uneven_experts") {
+		t.Errorf("got %+v, want 300 µs lost and uneven experts reported%s", b, explaintest.Describe(r))
 	}
 }
 
@@ -146,47 +137,47 @@ func TestBalanceOfLayers(t *testing.T) {
 func TestEvenIsSilent(t *testing.T) {
 	silent := func(t *testing.T, r *result.Report) {
 		t.Helper()
-		if text := allFacts(r); strings.Contains(text, "uneven_") {
+		if text := explaintest.AllFacts(r); strings.Contains(text, "uneven_") {
 			t.Errorf("got uneven work, want none:\n%s", text)
 		}
 	}
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("healthy ", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 0))
-			m := even(14)
+			m := explaintest.Even(14)
 			some := func(ns float64) int64 { return int64(ns * (1 + 0.03*rng.NormFloat64())) }
-			m.experts = func(int, int, int) int64 { return some(100_000) }
-			m.attention = func(int, int, int) int64 { return some(60_000) }
-			r := analyzed(t, m.traces())
+			m.Experts = func(int, int, int) int64 { return some(100_000) }
+			m.Attention = func(int, int, int) int64 { return some(60_000) }
+			r := explaintest.Analyzed(t, m.Traces())
 			silent(t, r)
-			if b := rowsOf(r, result.Experts)[0]; b.Same > 0.5 {
+			if b := explaintest.BalanceRows(r, result.Experts)[0]; b.Same > 0.5 {
 				t.Errorf("got %+v, want same of at most 0.5", b)
 			}
-			if len(said(r, result.Straggler)) > 0 {
-				t.Errorf("got a late rank, want none%s", describe(r))
+			if len(explaintest.Said(r, result.Straggler)) > 0 {
+				t.Errorf("got a late rank, want none%s", explaintest.Describe(r))
 			}
 		})
 	}
 	t.Run("a slow device", func(t *testing.T) {
-		m := even(14)
-		slow := func(rank int, ns int64) int64 { return ns + ns*int64(boolInt(rank == 3)) }
-		m.experts = func(rank, _, _ int) int64 { return slow(rank, 100_000) }
-		m.attention = func(rank, _, _ int) int64 { return slow(rank, 60_000) }
-		m.dense = func(rank, _ int) int64 { return slow(rank, 40_000) }
-		r := analyzed(t, m.traces())
+		m := explaintest.Even(14)
+		slow := func(rank int, ns int64) int64 { return ns + ns*int64(explaintest.BoolInt(rank == 3)) }
+		m.Experts = func(rank, _, _ int) int64 { return slow(rank, 100_000) }
+		m.Attention = func(rank, _, _ int) int64 { return slow(rank, 60_000) }
+		m.Dense = func(rank, _ int) int64 { return slow(rank, 40_000) }
+		r := explaintest.Analyzed(t, m.Traces())
 		silent(t, r)
-		if got := fmt.Sprint(stragglersOf(r)); got != "[rank 3 device 0-13]" {
-			t.Errorf("got %s, want rank 3 late by its device in steps 0-13%s", got, describe(r))
+		if got := fmt.Sprint(explaintest.Stragglers(r)); got != "[rank 3 device 0-13]" {
+			t.Errorf("got %s, want rank 3 late by its device in steps 0-13%s", got, explaintest.Describe(r))
 		}
 	})
 	t.Run("no coordinates", func(t *testing.T) {
-		m := even(14)
-		m.experts = func(rank, _, _ int) int64 { return 100_000 + 100_000*int64(boolInt(rank == 3)) }
-		ts := m.traces()
+		m := explaintest.Even(14)
+		m.Experts = func(rank, _, _ int) int64 { return 100_000 + 100_000*int64(explaintest.BoolInt(rank == 3)) }
+		ts := m.Traces()
 		for _, tr := range ts {
 			tr.Source.Rank.DP, tr.Source.Rank.EP = -1, -1
 		}
-		if r := analyzed(t, ts); len(r.Balance) > 0 {
+		if r := explaintest.Analyzed(t, ts); len(r.Balance) > 0 {
 			t.Errorf("got balance %+v, want none without expert coordinates", r.Balance)
 		}
 	})
@@ -195,50 +186,50 @@ func TestEvenIsSilent(t *testing.T) {
 // TestUntoldIsNotBalanced: software devices may be slow in turns, so waits of 225 µs per step for changing ranks are no
 // finding; but the capture is not called balanced either.
 func TestUntoldIsNotBalanced(t *testing.T) {
-	m := even(12)
-	m.soft = true
-	m.experts = func(rank, step, layer int) int64 {
-		return 100_000 + 100_000*int64(boolInt(rank == (step*step+layer)%4))
+	m := explaintest.Even(12)
+	m.Soft = true
+	m.Experts = func(rank, step, layer int) int64 {
+		return 100_000 + 100_000*int64(explaintest.BoolInt(rank == (step*step+layer)%4))
 	}
-	r := analyzed(t, m.traces())
-	if b := rowsOf(r, result.Experts)[0]; b.Waited != 225_000 || has(r, result.UnevenExperts) || len(stragglersOf(r)) > 0 {
-		t.Fatalf("got %+v, want 225 µs waited and no findings%s", b, describe(r))
+	r := explaintest.Analyzed(t, m.Traces())
+	if b := explaintest.BalanceRows(r, result.Experts)[0]; b.Waited != 225_000 || explaintest.Has(r, result.UnevenExperts) || len(explaintest.Stragglers(r)) > 0 {
+		t.Fatalf("got %+v, want 225 µs waited and no findings%s", b, explaintest.Describe(r))
 	}
-	if has(r, result.Balanced) {
-		t.Errorf("got balanced, want no statement%s", describe(r))
+	if explaintest.Has(r, result.Balanced) {
+		t.Errorf("got balanced, want no statement%s", explaintest.Describe(r))
 	}
 }
 
 // TestIdleRank: a data-parallel rank without requests has no attention work.
 func TestIdleRank(t *testing.T) {
-	m := even(12)
-	m.name = func(rank, _ int) string {
+	m := explaintest.Even(12)
+	m.Name = func(rank, _ int) string {
 		if rank == 0 {
 			return "step[IDLE bs=0]"
 		}
-		return decodeOf(16, 16_000)
+		return explaintest.DecodeOf(16, 16_000)
 	}
-	m.attention = func(rank, _, _ int) int64 { return 300_000 * int64(boolInt(rank != 0)) }
-	r := analyzed(t, m.traces())
-	rows := rowsOf(r, result.Attention)
+	m.Attention = func(rank, _, _ int) int64 { return 300_000 * int64(explaintest.BoolInt(rank != 0)) }
+	r := explaintest.Analyzed(t, m.Traces())
+	rows := explaintest.BalanceRows(r, result.Attention)
 	if len(rows) != 1 || rows[0].Ratio != 0.75 || len(rows[0].Layers) != 3 {
-		t.Errorf("got %+v, want one row with ratio 0.75 and 3 layers%s", rows, describe(r))
+		t.Errorf("got %+v, want one row with ratio 0.75 and 3 layers%s", rows, explaintest.Describe(r))
 	}
 }
 
 // TestUnfeltImbalance: attention is uneven, but another rank is later still, so no rank waits for the one
 // with the most attention.
 func TestUnfeltImbalance(t *testing.T) {
-	m := even(12)
-	m.name = func(int, int) string { return "step[DECODE bs=16]" }
-	m.attention = func(rank, _, _ int) int64 { return 60_000 + 100_000*int64(boolInt(rank == 1)) }
-	m.grid = func(rank int) int32 { return 64 + 64*int32(boolInt(rank == 0)) }
-	m.dense = func(rank, _ int) int64 { return 40_000 + 400_000*int64(boolInt(rank == 0)) }
-	r := analyzed(t, m.traces())
-	if b := rowsOf(r, result.Attention)[0]; b.Lost != 225_000 || b.Waited != 0 {
+	m := explaintest.Even(12)
+	m.Name = func(int, int) string { return "step[DECODE bs=16]" }
+	m.Attention = func(rank, _, _ int) int64 { return 60_000 + 100_000*int64(explaintest.BoolInt(rank == 1)) }
+	m.Grid = func(rank int) int32 { return 64 + 64*int32(explaintest.BoolInt(rank == 0)) }
+	m.Dense = func(rank, _ int) int64 { return 40_000 + 400_000*int64(explaintest.BoolInt(rank == 0)) }
+	r := explaintest.Analyzed(t, m.Traces())
+	if b := explaintest.BalanceRows(r, result.Attention)[0]; b.Lost != 225_000 || b.Waited != 0 {
 		t.Errorf("got %+v, want 225 µs lost and nothing waited", b)
 	}
-	if text := allFacts(r); strings.Contains(text, "uneven_attention") {
+	if text := explaintest.AllFacts(r); strings.Contains(text, "uneven_attention") {
 		t.Errorf("got uneven attention, want none:\n%s", text)
 	}
 }

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -24,7 +25,7 @@ func TestStallBesideTurns(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, %d steps, %v", c.cause, c.steps, c.much), func(t *testing.T) {
 			const first = 5
 			longer := func(o *retime.Op) bool { return o.Rank == 2 && o.Step >= first && o.Step < first+c.steps }
-			r := analyzed(t, retimed(t, "graphs", func(m *retime.Model) {
+			r := explaintest.Analyzed(t, explaintest.Retimed(t, "graphs", func(m *retime.Model) {
 				if c.cause == result.CauseDevice {
 					m.Stretch(1.3, func(o *retime.Op) bool { return o.Rank == turn(o.Step) })
 					if c.much {
@@ -43,8 +44,8 @@ func TestStallBesideTurns(t *testing.T) {
 			if c.much {
 				want = []string{fmt.Sprintf("rank 2 %s %d-%d passing", c.cause, first, first+c.steps-1), want[0]}
 			}
-			if got := stragglersOf(r); !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q%s", got, want, describe(r))
+			if got := explaintest.Stragglers(r); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q%s", got, want, explaintest.Describe(r))
 			}
 		})
 	}
@@ -53,16 +54,16 @@ func TestStallBesideTurns(t *testing.T) {
 // TestPauseBesideLateness: one pause of 450 ms, of the late rank or another, changes neither the first late step nor
 // the cost.
 func TestPauseBesideLateness(t *testing.T) {
-	plain := said(analyzed(t, retimed(t, "graphs", paused(1, 4, 300*us))), result.Straggler)[0]
+	plain := explaintest.Said(explaintest.Analyzed(t, explaintest.Retimed(t, "graphs", explaintest.Paused(1, 4, 300*us))), result.Straggler)[0]
 	for _, rank := range []int{0, 1, 3} {
 		for _, at := range []int{2, 5, 8} {
-			r := analyzed(t, retimed(t, "graphs", func(m *retime.Model) {
-				paused(1, 4, 300*us)(m)
+			r := explaintest.Analyzed(t, explaintest.Retimed(t, "graphs", func(m *retime.Model) {
+				explaintest.Paused(1, 4, 300*us)(m)
 				m.Pause(rank, at, 450*ms)
 			}))
-			f := said(r, result.Straggler)
-			if len(f) != 1 || brief(f[0]) != brief(plain) || 20*max(f[0].CostNSPerStep-plain.CostNSPerStep, plain.CostNSPerStep-f[0].CostNSPerStep) > plain.CostNSPerStep {
-				t.Errorf("a pause of rank %d in step %d: want %s, %d ns%s", rank, at, brief(plain), plain.CostNSPerStep, describe(r))
+			f := explaintest.Said(r, result.Straggler)
+			if len(f) != 1 || explaintest.Brief(f[0]) != explaintest.Brief(plain) || 20*max(f[0].CostNSPerStep-plain.CostNSPerStep, plain.CostNSPerStep-f[0].CostNSPerStep) > plain.CostNSPerStep {
+				t.Errorf("a pause of rank %d in step %d: want %s, %d ns%s", rank, at, explaintest.Brief(plain), plain.CostNSPerStep, explaintest.Describe(r))
 			}
 		}
 	}
@@ -70,17 +71,17 @@ func TestPauseBesideLateness(t *testing.T) {
 
 // TestFewSteps: a rank's cost in a window of a few steps equals that in a longer one.
 func TestFewSteps(t *testing.T) {
-	all := retimed(t, "graphs", paused(1, 1, 300*us))
-	whole := said(analyzed(t, all), result.Straggler)[0].CostNSPerStep
+	all := explaintest.Retimed(t, "graphs", explaintest.Paused(1, 1, 300*us))
+	whole := explaintest.Said(explaintest.Analyzed(t, all), result.Straggler)[0].CostNSPerStep
 	for _, steps := range []int{5, 7, 9} {
 		for from := 1; from+steps <= 11; from++ {
 			ts := slices.Clone(all)
 			for i := range ts {
-				ts[i] = dropSteps(all[i], func(n, _ int) bool { return n < from || n >= from+steps })
+				ts[i] = explaintest.DropSteps(all[i], func(n, _ int) bool { return n < from || n >= from+steps })
 			}
-			r := analyzed(t, ts)
-			if f := said(r, result.Straggler); len(f) != 1 || 20*max(f[0].CostNSPerStep-whole, whole-f[0].CostNSPerStep) > whole {
-				t.Errorf("%d steps from %d: want %d ns%s", steps, from, whole, describe(r))
+			r := explaintest.Analyzed(t, ts)
+			if f := explaintest.Said(r, result.Straggler); len(f) != 1 || 20*max(f[0].CostNSPerStep-whole, whole-f[0].CostNSPerStep) > whole {
+				t.Errorf("%d steps from %d: want %d ns%s", steps, from, whole, explaintest.Describe(r))
 			}
 		}
 	}

@@ -1,10 +1,11 @@
-package explain
+package explain_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -12,7 +13,7 @@ import (
 // digit, none for a dot.
 func lateBy(t *testing.T, ranks int, steps string) *result.Report {
 	t.Helper()
-	m := retime.New(realSet(t, "graphs")[:ranks])
+	m := retime.New(explaintest.RealSet(t, "graphs")[:ranks])
 	for n, r := range steps {
 		if r != '.' {
 			m.Pause(int(r-'0'), n, 400*us)
@@ -22,7 +23,7 @@ func lateBy(t *testing.T, ranks int, steps string) *result.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return analyzed(t, ts)
+	return explaintest.Analyzed(t, ts)
 }
 
 type counts struct{ Tested, HeldBack, Untested int }
@@ -54,13 +55,13 @@ func TestChance(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			r := lateBy(t, c.ranks, c.steps)
-			if got := stragglersOf(r); !slices.Equal(got, c.want) {
-				t.Errorf("got %q late, want %q%s", got, c.want, describe(r))
+			if got := explaintest.Stragglers(r); !slices.Equal(got, c.want) {
+				t.Errorf("got %q late, want %q%s", got, c.want, explaintest.Describe(r))
 			}
-			if none := c.chance == (counts{}); none != has(r, result.Balanced) {
+			if none := c.chance == (counts{}); none != explaintest.Has(r, result.Balanced) {
 				t.Errorf("got balanced %v, want %v", !none, none)
 			}
-			for _, f := range said(r, result.Straggler) {
+			for _, f := range explaintest.Said(r, result.Straggler) {
 				if f.P != c.p {
 					t.Errorf("got p %v, want %v", f.P, c.p)
 				}
@@ -78,7 +79,7 @@ func TestChance(t *testing.T) {
 
 // TestChanceOne: a single rank has no lateness to test.
 func TestChanceOne(t *testing.T) {
-	r := analyzed(t, realSet(t, "graphs")[:1])
+	r := explaintest.Analyzed(t, explaintest.RealSet(t, "graphs")[:1])
 	if c := r.Chance; c.Tested+c.Untested+len(c.Seen) > 0 || c.Tests.String()+c.Says.String() != "" {
 		t.Errorf("one rank: got %+v, want no tests", c)
 	}

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -8,32 +8,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/retime"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // TestHealthyHaveNoColdStart: loading and allocation in captures of warm servers cost their steps almost nothing.
 func TestHealthyHaveNoColdStart(t *testing.T) {
-	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
+	dirs, _ := filepath.Glob(filepath.Join(explaintest.Traces, "*"))
 	for _, dir := range dirs {
-		if r := analyzed(t, readDir(t, dir)); has(r, result.ColdStart) {
-			t.Errorf("%s: got a cold start, want none%s", dir, describe(r))
+		if r := explaintest.Analyzed(t, explaintest.ReadDir(t, dir)); explaintest.Has(r, result.ColdStart) {
+			t.Errorf("%s: got a cold start, want none%s", dir, explaintest.Describe(r))
 		}
 	}
-}
-
-// compiled returns a capture of set in which Triton compiles a kernel; see retime.Compile.
-func compiled(t *testing.T, set string, step int, ns int64, stacks bool, ranks ...int) (ts []*trace.Trace, kernel string) {
-	t.Helper()
-	ts, kernel, err := retime.Compile(realSet(t, set), step, ns, stacks, ranks...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ts, kernel
 }
 
 // TestCompiled: the finding names a kernel that Triton compiles in a step, with the ranks, the step and the cost, and
@@ -51,12 +42,12 @@ func TestCompiled(t *testing.T) {
 		{"compute_skew", 10, []int{1, 3}, 440 * ms},
 	} {
 		t.Run(fmt.Sprintf("%s step %d ranks %v %d ms", c.set, c.step, c.ranks, c.ns/ms), func(t *testing.T) {
-			ts, name := compiled(t, c.set, c.step, c.ns, true, c.ranks...)
-			r := analyzed(t, ts)
-			checkSentences(t, r)
-			cold := said(r, result.ColdStart)
+			ts, name := explaintest.Compiled(t, c.set, c.step, c.ns, true, c.ranks...)
+			r := explaintest.Analyzed(t, ts)
+			explaintest.CheckSentences(t, r)
+			cold := explaintest.Said(r, result.ColdStart)
 			if len(cold) != 1 {
-				t.Fatalf("got %d cold starts, want 1%s", len(cold), describe(r))
+				t.Fatalf("got %d cold starts, want 1%s", len(cold), explaintest.Describe(r))
 			}
 			f := cold[0]
 			if f.FirstStep != c.step || !slices.Equal(f.Ranks, c.ranks) || f.CostNSPerStep < c.ns*9/10 || f.CostNSPerStep > c.ns*11/10 {
@@ -65,17 +56,17 @@ func TestCompiled(t *testing.T) {
 			if words := report.Words(f.Title); !strings.Contains(words, "Triton compiled a kernel before the launch of "+kernel.Short(name)) {
 				t.Errorf("got title %q, want kernel %s named", words, name)
 			}
-			for _, s := range said(r, result.SlowStep) {
+			for _, s := range explaintest.Said(r, result.SlowStep) {
 				if s.FirstStep == c.step && !strings.Contains(report.Words(s.Title), "a cold start, Triton compiled a kernel") {
 					t.Errorf("got slow step %q, want the cold start as its reason", report.Words(s.Title))
 				}
 			}
-			if c.ns > 100*ms && !slices.ContainsFunc(said(r, result.SlowStep), func(s result.Finding) bool { return s.FirstStep == c.step }) {
-				t.Errorf("the step with the cold start is not reported slow%s", describe(r))
+			if c.ns > 100*ms && !slices.ContainsFunc(explaintest.Said(r, result.SlowStep), func(s result.Finding) bool { return s.FirstStep == c.step }) {
+				t.Errorf("the step with the cold start is not reported slow%s", explaintest.Describe(r))
 			}
-			ts, _ = compiled(t, c.set, c.step, c.ns, false, c.ranks...)
-			if r := analyzed(t, ts); has(r, result.ColdStart) {
-				t.Errorf("got a cold start without any record of it%s", describe(r))
+			ts, _ = explaintest.Compiled(t, c.set, c.step, c.ns, false, c.ranks...)
+			if r := explaintest.Analyzed(t, ts); explaintest.Has(r, result.ColdStart) {
+				t.Errorf("got a cold start without any record of it%s", explaintest.Describe(r))
 			}
 		})
 	}
@@ -126,22 +117,22 @@ func TestFirstLaunch(t *testing.T) {
 			c.ts[i].Source.Rank.TP = i
 			c.ts[i].Source.Path = fmt.Sprint("rank", i)
 		}
-		r, err := Analyze(c.ts, Options{Force: true})
+		r, err := explain.Analyze(c.ts, explain.Options{Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := said(r, result.ColdStart)
+		got := explaintest.Said(r, result.ColdStart)
 		if len(got) > 0 != c.want || c.want && (got[0].FirstStep != 4 || !strings.Contains(report.Words(got[0].Title), "_new_kernel")) {
-			t.Errorf("%s: got %d cold starts, want one: %v%s", c.name, len(got), c.want, describe(r))
+			t.Errorf("%s: got %d cold starts, want one: %v%s", c.name, len(got), c.want, explaintest.Describe(r))
 		}
 	}
 }
 
 // TestGapInEveryStep: a host gap at the same place of every step is no cold start.
 func TestGapInEveryStep(t *testing.T) {
-	for _, f := range analyzed(t, readDir(t, filepath.Join("testdata", "gap_in_every_step"))).Findings {
+	for _, f := range explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join("testdata", "gap_in_every_step"))).Findings {
 		if f.Kind == result.ColdStart {
-			t.Errorf("got cold start %s, want none", brief(f))
+			t.Errorf("got cold start %s, want none", explaintest.Brief(f))
 		}
 	}
 }
@@ -181,7 +172,7 @@ func TestOverheadKinds(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := analyzed(t, readDir(t, file))
+	r := explaintest.Analyzed(t, explaintest.ReadDir(t, file))
 	for i, k := range kinds {
 		at := slices.IndexFunc(r.Gaps, func(g result.Gap) bool { return g.Step == i && g.Dur > 20*ms })
 		if at < 0 || r.Gaps[at].Cause != k.cause {
@@ -189,11 +180,11 @@ func TestOverheadKinds(t *testing.T) {
 		}
 	}
 	var cold []int
-	for _, f := range said(r, result.ColdStart) {
+	for _, f := range explaintest.Said(r, result.ColdStart) {
 		cold = append(cold, f.FirstStep)
 	}
 	if slices.Sort(cold); !slices.Equal(cold, []int{1, 5, 6}) {
-		t.Errorf("got cold starts in steps %v, want the steps with loading or compiling%s", cold, describe(r))
+		t.Errorf("got cold starts in steps %v, want the steps with loading or compiling%s", cold, explaintest.Describe(r))
 	}
 }
 
@@ -204,10 +195,10 @@ func TestCompiledForReal(t *testing.T) {
 	if root == "" {
 		t.Skip("STEPSCOPE_DATA is not set")
 	}
-	r := analyzed(t, readDir(t, filepath.Join(root, "traces", "sglang_moe")))
-	cold := said(r, result.ColdStart)
+	r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(root, "traces", "sglang_moe")))
+	cold := explaintest.Said(r, result.ColdStart)
 	if len(cold) != 1 || cold[0].FirstStep != 7 || cold[0].CostNSPerStep < 180*ms || !strings.Contains(report.Words(cold[0].Title), "write_req_to_token_pool_triton") {
-		t.Fatalf("want one cold start: Triton compiled write_req_to_token_pool_triton for 187 ms in step 7%s", describe(r))
+		t.Fatalf("want one cold start: Triton compiled write_req_to_token_pool_triton for 187 ms in step 7%s", explaintest.Describe(r))
 	}
 	checkPlaces(t, r)
 	if at := cold[0].At; at.Start != 69_162_413 || at.End != 256_022_261 || at.Track != "1749" {
@@ -287,11 +278,11 @@ func TestPlaceOfColdStart(t *testing.T) {
 		if c.step >= 0 {
 			y.Span(trace.PythonFunction, 0, frame, 4*ms+c.start*us, 4*ms+c.end*us)
 		}
-		r := analyzed(t, []*trace.Trace{y.Done()})
+		r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 		checkPlaces(t, r)
-		cold := said(r, result.ColdStart)
+		cold := explaintest.Said(r, result.ColdStart)
 		if len(cold) != min(c.step+1, 1) {
-			t.Fatalf("%s: got %d cold starts%s", c.name, len(cold), describe(r))
+			t.Fatalf("%s: got %d cold starts%s", c.name, len(cold), explaintest.Describe(r))
 		}
 		if len(cold) == 0 {
 			continue

@@ -1,41 +1,23 @@
-package explain
+package explain_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/gate"
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
-func compared(t *testing.T, a, b []*trace.Trace, opt CompareOptions) *result.Comparison {
-	t.Helper()
-	c, err := Compare(a, b, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// stepVerdict returns the comparison of one figure of decode steps.
-func stepVerdict(c *result.Comparison, figure string) result.StepDiff {
-	for _, d := range c.Steps {
-		if d.Kind == "decode" && d.Figure == figure {
-			return d
-		}
-	}
-	return result.StepDiff{}
-}
-
 func TestCompareWithItself(t *testing.T) {
 	for _, set := range []string{"graphs", "balanced", "compute_skew", "graph_work"} {
-		ts := realSet(t, set)
-		c := compared(t, ts, ts, CompareOptions{Limits: anyBy(0.0001)})
+		ts := explaintest.RealSet(t, set)
+		c := explaintest.Compared(t, ts, ts, explain.CompareOptions{Limits: explaintest.AnyBy(0.0001)})
 		if len(c.Regressions) > 0 {
 			t.Errorf("%s against itself: got regressions %v, want none", set, c.Regressions)
 		}
@@ -53,44 +35,44 @@ func TestCompareWithItself(t *testing.T) {
 }
 
 func TestCompareRanksOfOneCapture(t *testing.T) {
-	ts := realSet(t, "graph_work")
-	c := compared(t, ts, ts, CompareOptions{OnlyA: "TP00", OnlyB: "TP01", Limits: anyBy(0.05)})
-	if d := stepVerdict(c, "compute"); d.Verdict != result.Slower || d.Change.Change < 0.5 {
+	ts := explaintest.RealSet(t, "graph_work")
+	c := explaintest.Compared(t, ts, ts, explain.CompareOptions{OnlyA: "TP00", OnlyB: "TP01", Limits: explaintest.AnyBy(0.05)})
+	if d := explaintest.StepVerdict(c, "compute"); d.Verdict != result.Slower || d.Change.Change < 0.5 {
 		t.Errorf("compute of TP01: got %s by %.2f, want slower by more than half", d.Verdict, d.Change.Change)
 	}
-	if d := stepVerdict(c, "wait"); d.Verdict != result.Faster {
+	if d := explaintest.StepVerdict(c, "wait"); d.Verdict != result.Faster {
 		t.Errorf("waits of TP01: got %s, want faster: TP01 is the late rank", d.Verdict)
 	}
 	// Both ranks end every step together.
-	if d := stepVerdict(c, "step"); d.Verdict != result.Same {
+	if d := explaintest.StepVerdict(c, "step"); d.Verdict != result.Same {
 		t.Errorf("step time: got %s, want the same", d.Verdict)
 	}
 	if len(c.Regressions) == 0 {
 		t.Error("got no regression, want one: TP01 runs two more MLPs a layer")
 	}
 	// In the other direction TP00 only waits more, which is not a regression of its own.
-	if back := compared(t, ts, ts, CompareOptions{OnlyA: "TP01", OnlyB: "TP00", Limits: anyBy(0.05)}); len(back.Regressions) > 0 {
+	if back := explaintest.Compared(t, ts, ts, explain.CompareOptions{OnlyA: "TP01", OnlyB: "TP00", Limits: explaintest.AnyBy(0.05)}); len(back.Regressions) > 0 {
 		t.Errorf("TP00 against TP01: got regressions %v, want none", back.Regressions)
 	}
 }
 
 func TestCompareSlowerCapture(t *testing.T) {
-	a := realSet(t, "graphs")
-	b := clone(a)
+	a := explaintest.RealSet(t, "graphs")
+	b := retime.Copy(a)
 	for _, tr := range b {
-		stretchTimes(tr, 1.3)
+		explaintest.StretchTimes(tr, 1.3)
 	}
-	c := compared(t, a, b, CompareOptions{Limits: anyBy(0.05)})
-	if d := stepVerdict(c, "step"); d.Verdict != result.Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
+	c := explaintest.Compared(t, a, b, explain.CompareOptions{Limits: explaintest.AnyBy(0.05)})
+	if d := explaintest.StepVerdict(c, "step"); d.Verdict != result.Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
 		t.Errorf("all times × 1.3: step is %s by %.3f in [%.3f, %.3f], want slower by 0.3", d.Verdict, d.Change.Change, d.Lo, d.Hi)
 	}
 	if !slices.ContainsFunc(c.Regressions, func(f fact.Fact) bool { return strings.HasPrefix(report.Words(f), "step of decode steps") }) {
 		t.Errorf("got regressions %v, want decode steps among them", c.Regressions)
 	}
-	if back := compared(t, b, a, CompareOptions{Limits: anyBy(0.05)}); len(back.Regressions) > 0 {
+	if back := explaintest.Compared(t, b, a, explain.CompareOptions{Limits: explaintest.AnyBy(0.05)}); len(back.Regressions) > 0 {
 		t.Errorf("faster than the baseline: got regressions %v, want none", back.Regressions)
 	}
-	if high := compared(t, a, b, CompareOptions{Limits: anyBy(0.5)}); len(high.Regressions) > 0 {
+	if high := explaintest.Compared(t, a, b, explain.CompareOptions{Limits: explaintest.AnyBy(0.5)}); len(high.Regressions) > 0 {
 		t.Errorf("limit 50 %%, change +30 %%: got regressions %v, want none", high.Regressions)
 	}
 }
@@ -99,7 +81,7 @@ func TestCompareSlowerCapture(t *testing.T) {
 // limits apply to it. A change below a limit does not exceed the limit by chance.
 func TestCompareStalls(t *testing.T) {
 	stalls := func(steps ...int) []*trace.Trace {
-		return retimed(t, "graphs", func(m *retime.Model) {
+		return explaintest.Retimed(t, "graphs", func(m *retime.Model) {
 			for _, n := range steps {
 				m.Pause(0, n, 2_000*us)
 			}
@@ -108,7 +90,7 @@ func TestCompareStalls(t *testing.T) {
 	longer := func(by float64) []*trace.Trace {
 		ts := stalls()
 		for _, tr := range ts {
-			stretchTimes(tr, by)
+			explaintest.StretchTimes(tr, by)
 		}
 		return ts
 	}
@@ -126,7 +108,7 @@ func TestCompareStalls(t *testing.T) {
 		{"8 % on each step", longer(1.08), true, false, "slower"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := compared(t, a, c.b, CompareOptions{Limits: anyBy(0.05)})
+			got := explaintest.Compared(t, a, c.b, explain.CompareOptions{Limits: explaintest.AnyBy(0.05)})
 			if len(got.Regressions) > 0 != c.worse || len(got.Undecided) > 0 != c.undecided {
 				t.Errorf("got regressions %v, undecided %v", got.Regressions, got.Undecided)
 			}
@@ -169,8 +151,8 @@ func TestCompareAppearedAndVanished(t *testing.T) {
 }
 
 func appeared(t *testing.T, other string, want [3]string) {
-	a := realSet(t, "graphs")
-	b := clone(a)
+	a := explaintest.RealSet(t, "graphs")
+	b := retime.Copy(a)
 	name, ok := "", false
 	for i := range b {
 		for s := range b[i].Spans {
@@ -184,7 +166,7 @@ func appeared(t *testing.T, other string, want [3]string) {
 	if !ok {
 		t.Fatal("the set has no layer norm")
 	}
-	c := compared(t, a, b, CompareOptions{})
+	c := explaintest.Compared(t, a, b, explain.CompareOptions{})
 	var got [3]string
 	for _, d := range c.Kernels {
 		switch {
@@ -204,8 +186,8 @@ func appeared(t *testing.T, other string, want [3]string) {
 }
 
 func TestCompareTooFewSteps(t *testing.T) {
-	ts := realSet(t, "balanced") // one prefill step besides the first
-	c := compared(t, ts, ts, CompareOptions{Limits: anyBy(0.01)})
+	ts := explaintest.RealSet(t, "balanced") // one prefill step besides the first
+	c := explaintest.Compared(t, ts, ts, explain.CompareOptions{Limits: explaintest.AnyBy(0.01)})
 	for _, d := range c.Steps {
 		if d.Kind == "prefill" && d.Verdict != result.Unclear {
 			t.Errorf("prefill %s: got %s from %d steps, want not enough samples", d.Figure, d.Verdict, d.NA)
@@ -214,42 +196,26 @@ func TestCompareTooFewSteps(t *testing.T) {
 }
 
 func TestCompareUnknownRank(t *testing.T) {
-	ts := realSet(t, "graph_work")
-	if _, err := Compare(ts, ts, CompareOptions{OnlyA: "TP07", OnlyB: "TP01"}); err == nil || !strings.Contains(err.Error(), "TP00, TP01") {
+	ts := explaintest.RealSet(t, "graph_work")
+	if _, err := explain.Compare(ts, ts, explain.CompareOptions{OnlyA: "TP07", OnlyB: "TP01"}); err == nil || !strings.Contains(err.Error(), "TP00, TP01") {
 		t.Errorf("unknown rank: got error %v, want one that lists the ranks", err)
-	}
-}
-
-// stretchTimes multiplies all times of a trace by a factor.
-func stretchTimes(tr *trace.Trace, by float64) {
-	origin := tr.Spans[0].Start
-	for i := range tr.Spans {
-		origin = min(origin, tr.Spans[i].Start)
-	}
-	for i := range tr.Spans {
-		s := &tr.Spans[i]
-		s.Start = origin + int64(float64(s.Start-origin)*by)
-		s.Dur = int64(float64(s.Dur) * by)
 	}
 }
 
 // TestCompareReplicas: a replica with fewer recorded steps does not shorten another with which it shares no
 // collectives.
 func TestCompareReplicas(t *testing.T) {
-	ts := stepsOnly(stepsOnly(realSet(t, "graphs"), 2, 0, 2), 3, 0, 2)
+	ts := explaintest.StepsOnly(explaintest.StepsOnly(explaintest.RealSet(t, "graphs"), 2, 0, 2), 3, 0, 2)
 	for i := range ts {
 		ts[i].Source.Rank = trace.Rank{TP: i % 2, DP: i / 2, PP: -1, EP: -1}
 		ts[i].Source.World = trace.World{Rank: -1}
 	}
-	for _, f := range analyzed(t, ts).Findings {
+	for _, f := range explaintest.Analyzed(t, ts).Findings {
 		if strings.HasPrefix(f.ID, "data-apart") {
 			t.Errorf("got %q, want no such finding: each replica recorded all of its steps", report.Words(f.Title))
 		}
 	}
-	if d := stepVerdict(compared(t, ts, ts, CompareOptions{}), "step"); d.NA != 10 {
+	if d := explaintest.StepVerdict(explaintest.Compared(t, ts, ts, explain.CompareOptions{}), "step"); d.NA != 10 {
 		t.Errorf("got %d decode steps compared, want 10", d.NA)
 	}
 }
-
-// anyBy returns the limit for all figures.
-func anyBy(share float64) gate.Limits { return gate.Limits{{By: share}} }

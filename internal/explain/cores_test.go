@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -49,21 +50,21 @@ func TestCoresLack(t *testing.T) {
 		}
 		return ts
 	}
-	r := analyzed(t, ranks(false))
+	r := explaintest.Analyzed(t, ranks(false))
 	late := r.Findings[slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler }):]
 	if late[0].ID != "cores-3" || late[0].Severity != "low" || len(late[0].Ranks) != 0 || !strings.Contains(report.Words(late[0].Title), "TP00, TP01, TP02, TP03") ||
-		len(stragglersOf(r)) != 1 || has(r, result.Balanced) {
-		t.Errorf("want one finding cores-3 of low severity about the machine and one straggler%s", describe(r))
+		len(explaintest.Stragglers(r)) != 1 || explaintest.Has(r, result.Balanced) {
+		t.Errorf("want one finding cores-3 of low severity about the machine and one straggler%s", explaintest.Describe(r))
 	}
-	if got := stragglersOf(analyzed(t, ranks(true)), result.CauseWork); len(got) != 1 || got[0] != "rank 3 work 3-39" {
+	if got := explaintest.Stragglers(explaintest.Analyzed(t, ranks(true)), result.CauseWork); len(got) != 1 || got[0] != "rank 3 work 3-39" {
 		t.Errorf("one rank with more work: got %q, want rank 3 work 3-39", got)
 	}
 	other := ranks(false) // on separate machines it is not a finding about the machine
 	for i, tr := range other {
 		tr.Source.Host = string(rune('a' + i))
 	}
-	if r := analyzed(t, other); slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return strings.HasPrefix(f.ID, "cores") }) {
-		t.Errorf("ranks on separate machines: got a finding about cores%s", describe(r))
+	if r := explaintest.Analyzed(t, other); slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return strings.HasPrefix(f.ID, "cores") }) {
+		t.Errorf("ranks on separate machines: got a finding about cores%s", explaintest.Describe(r))
 	}
 }
 
@@ -77,7 +78,7 @@ func TestCoresGap(t *testing.T) {
 		y.Span(trace.NoCore, 1, trace.NoCoreName, at+5_000, at+605_000)
 		y.Op(trace.Kernel, "gemm", second, 1, at+605_000, at+990_000, 8)
 	}
-	r := analyzed(t, []*trace.Trace{y.Done()})
+	r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 	for _, g := range r.Gaps[:3] {
 		if g.Dur != 600_000 || g.Cause != "host" || report.Words(g.Host) != "no core ran the software device" {
 			t.Errorf("got gap %+v, want 600 µs caused by the host: no core ran the software device", g)

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -23,7 +24,7 @@ func delayed(t *testing.T, window []*trace.Trace, rank int, ns int64) *result.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	return analyzed(t, ts)
+	return explaintest.Analyzed(t, ts)
 }
 
 // TestDetectable: a report gives the smallest lateness that it would have found. A tenth more is found, on whichever
@@ -40,7 +41,7 @@ func TestDetectable(t *testing.T) {
 		{set: "graph_work", last: 5, ranks: 2}, // two ranks, and five steps after the first: too few
 	} {
 		t.Run(fmt.Sprintf("%s to %d, %d ranks", c.set, c.last, c.ranks), func(t *testing.T) {
-			window := realSet(t, c.set)
+			window := explaintest.RealSet(t, c.set)
 			if c.ranks != len(window) {
 				window = retime.Wide(window, c.ranks)
 			} else {
@@ -54,11 +55,11 @@ func TestDetectable(t *testing.T) {
 				t.Fatalf("got detectable lateness %+v, want one entry: least %d, steps %d", seen, c.least, c.last)
 			}
 			for rank := range c.ranks {
-				if r := delayed(t, window, rank, seen[0].NS*11/10); !slices.Equal(lateRanks(r), []int{rank}) {
-					t.Errorf("rank %d late by 1.1 × %d ns is not found%s", rank, seen[0].NS, describe(r))
+				if r := delayed(t, window, rank, seen[0].NS*11/10); !slices.Equal(explaintest.LateRanks(r), []int{rank}) {
+					t.Errorf("rank %d late by 1.1 × %d ns is not found%s", rank, seen[0].NS, explaintest.Describe(r))
 				}
-				if r := delayed(t, window, rank, seen[0].NS/2); len(lateRanks(r)) > 0 {
-					t.Errorf("rank %d late by 0.5 × %d ns is found%s", rank, seen[0].NS, describe(r))
+				if r := delayed(t, window, rank, seen[0].NS/2); len(explaintest.LateRanks(r)) > 0 {
+					t.Errorf("rank %d late by 0.5 × %d ns is found%s", rank, seen[0].NS, explaintest.Describe(r))
 				}
 			}
 		})

@@ -1,8 +1,9 @@
-package explain
+package explain_test
 
 import (
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -38,12 +39,12 @@ func TestDrift(t *testing.T) {
 		tr.Source.Host = string(rune('a' + tp))
 		return tr
 	}
-	want := analyzed(t, []*trace.Trace{rank(0, 0), rank(1, 0)})
-	if got := stragglersOf(want); len(got) != 1 || got[0] != "rank 1 device 20-59" {
-		t.Fatalf("without drift: got %q, want rank 1 device 20-59%s", got, describe(want))
+	want := explaintest.Analyzed(t, []*trace.Trace{rank(0, 0), rank(1, 0)})
+	if got := explaintest.Stragglers(want); len(got) != 1 || got[0] != "rank 1 device 20-59" {
+		t.Fatalf("without drift: got %q, want rank 1 device 20-59%s", got, explaintest.Describe(want))
 	}
 	for _, gain := range []float64{50e-6, -50e-6} {
-		sameFindings(t, analyzed(t, []*trace.Trace{rank(0, 0), rank(1, gain)}), want, 0.01)
-		sameFindings(t, analyzed(t, []*trace.Trace{rank(0, gain), rank(1, 0)}), want, 0.01)
+		sameFindings(t, explaintest.Analyzed(t, []*trace.Trace{rank(0, 0), rank(1, gain)}), want, 0.01)
+		sameFindings(t, explaintest.Analyzed(t, []*trace.Trace{rank(0, gain), rank(1, 0)}), want, 0.01)
 	}
 }

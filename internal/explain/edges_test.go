@@ -1,11 +1,13 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
 	"path/filepath"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -47,7 +49,7 @@ func TestUnrecorded(t *testing.T) {
 		{"one ends earlier", edgeStep{0, 1000, 1100}, []edgeStep{{0, 1000, 1100}, {10000, 13000, 13100}},
 			[3]int64{0, 2000, 0}, [3]int64{0, 0, 8000}},
 	} {
-		r, err := Analyze([]*trace.Trace{edgeRank(0, []edgeStep{c.first, second, third}), edgeRank(1, c.other)}, Options{Force: true})
+		r, err := explain.Analyze([]*trace.Trace{edgeRank(0, []edgeStep{c.first, second, third}), edgeRank(1, c.other)}, explain.Options{Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +80,7 @@ func TestUnrecorded(t *testing.T) {
 // transfers like those of the next step. No later step has unrecorded time.
 func TestEdgesOfCaptures(t *testing.T) {
 	for _, set := range []string{"compute_skew", "graphs", "graph_work", "stacks"} {
-		r := analyzed(t, readDir(t, filepath.Join(testTraces, set)))
+		r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(explaintest.Traces, set)))
 		mean := func(n int, of func(*result.StepRank) int64) (sum int64) {
 			for i := range r.Steps[n].Ranks {
 				sum += of(&r.Steps[n].Ranks[i]) / int64(len(r.Steps[n].Ranks))

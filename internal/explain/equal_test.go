@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -24,16 +25,16 @@ func TestEquallyLate(t *testing.T) {
 		{"graphs", 16, 0},
 	} {
 		t.Run(fmt.Sprint(c.set, " ", c.ranks), func(t *testing.T) {
-			r := analyzed(t, retime.Wide(realSet(t, c.set), c.ranks))
-			late := said(r, result.Straggler)
+			r := explaintest.Analyzed(t, retime.Wide(explaintest.RealSet(t, c.set), c.ranks))
+			late := explaintest.Said(r, result.Straggler)
 			if c.late == 0 {
 				if len(late) > 0 {
-					t.Errorf("got a late rank, want none%s", describe(r))
+					t.Errorf("got a late rank, want none%s", explaintest.Describe(r))
 				}
 				return
 			}
 			if len(late) != 1 || len(late[0].Ranks) != c.late || late[0].Severity == "low" {
-				t.Fatalf("got %d findings, want one on %d ranks%s", len(late), c.late, describe(r))
+				t.Fatalf("got %d findings, want one on %d ranks%s", len(late), c.late, explaintest.Describe(r))
 			}
 			title := report.Words(late[0].Title)
 			for _, want := range []string{fmt.Sprintf("%d of %d ranks (TP02, TP06, ", c.late, c.ranks), "they run 201 kernels a step, the others 117", "fixing all of them: 43.3 → 41.5 ms"} {
@@ -59,33 +60,33 @@ func TestLateInGroups(t *testing.T) {
 		{"graphs", 2, true, []string{"TP01-DP00 is late from step 3 on", "TP02-DP01 is late from step 7 on"}},
 	} {
 		t.Run(fmt.Sprint(c.set, " ", c.groups), func(t *testing.T) {
-			ts := retime.Groups(realSet(t, c.set), c.groups)
+			ts := retime.Groups(explaintest.RealSet(t, c.set), c.groups)
 			if c.apart {
 				m := retime.New(ts)
-				paused(1, 3, 3_000_000)(m)
-				paused(6, 7, 3_000_000)(m)
+				explaintest.Paused(1, 3, 3_000_000)(m)
+				explaintest.Paused(6, 7, 3_000_000)(m)
 				var err error
 				if ts, err = m.Run(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r := analyzed(t, ts)
+			r := explaintest.Analyzed(t, ts)
 			var late []result.Finding
-			for _, f := range said(r, result.Straggler) {
+			for _, f := range explaintest.Said(r, result.Straggler) {
 				if f.Severity != "low" {
 					late = append(late, f)
 				}
 			}
 			if len(late) != len(c.want) {
-				t.Fatalf("got %d findings on late ranks, want %d%s", len(late), len(c.want), describe(r))
+				t.Fatalf("got %d findings on late ranks, want %d%s", len(late), len(c.want), explaintest.Describe(r))
 			}
 			for _, want := range c.want {
 				if !slices.ContainsFunc(late, func(f result.Finding) bool { return strings.HasPrefix(report.Words(f.Title), want) }) {
-					t.Errorf("no finding %q%s", want, describe(r))
+					t.Errorf("no finding %q%s", want, explaintest.Describe(r))
 				}
 			}
 			if c.set == "compute_skew" && (len(late[0].Ranks) != c.groups || !strings.Contains(report.Words(late[0].Title), "fixing all of them: 43.3 → 41.5 ms")) {
-				t.Errorf("want the worth of fixing %d ranks%s", c.groups, describe(r))
+				t.Errorf("want the worth of fixing %d ranks%s", c.groups, explaintest.Describe(r))
 			}
 		})
 	}
@@ -101,14 +102,14 @@ func TestTwoSteps(t *testing.T) {
 		{9, "in both recorded steps", "transient"},
 		{13, "from step 0 on", "both"},
 	} {
-		ts := retime.Copy(realSet(t, "compute_skew"))
+		ts := retime.Copy(explaintest.RealSet(t, "compute_skew"))
 		for _, tr := range ts {
 			retime.Keep(tr, 8, c.last)
 		}
-		r := analyzed(t, ts)
-		late := slices.DeleteFunc(said(r, result.Straggler), func(f result.Finding) bool { return f.Cause != result.CauseWork })
+		r := explaintest.Analyzed(t, ts)
+		late := slices.DeleteFunc(explaintest.Said(r, result.Straggler), func(f result.Finding) bool { return f.Cause != result.CauseWork })
 		if len(late) != 1 {
-			t.Fatalf("steps 8 to %d: got %d findings, want one%s", c.last, len(late), describe(r))
+			t.Fatalf("steps 8 to %d: got %d findings, want one%s", c.last, len(late), explaintest.Describe(r))
 		}
 		if title := report.Words(late[0].Title); !strings.Contains(title, c.want) || strings.Contains(title, c.not) {
 			t.Errorf("steps 8 to %d: the title lacks %q: %s", c.last, c.want, title)
@@ -126,10 +127,10 @@ func TestFasterRank(t *testing.T) {
 		{0, "TP00 is faster than the other 3 ranks"},
 		{4, "3 of 4 ranks (TP01, TP02, TP03) are late from step 4 on"},
 	} {
-		r := analyzed(t, retimed(t, "graphs", slowed(1.3, c.from, 1, 2, 3)))
-		late := said(r, result.Straggler)
+		r := explaintest.Analyzed(t, explaintest.Retimed(t, "graphs", explaintest.Slowed(1.3, c.from, 1, 2, 3)))
+		late := explaintest.Said(r, result.Straggler)
 		if len(late) != 1 || !strings.HasPrefix(report.Words(late[0].Title), c.says) {
-			t.Errorf("slower from step %d: got no single finding that %s%s", c.from, c.says, describe(r))
+			t.Errorf("slower from step %d: got no single finding that %s%s", c.from, c.says, explaintest.Describe(r))
 		}
 	}
 }

@@ -1,9 +1,11 @@
-package explain
+package explain_test
 
 import (
 	"errors"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -48,17 +50,17 @@ func FuzzAnalyze(f *testing.F) {
 		for i, y := range toys {
 			ts[i] = y.Done()
 		}
-		r, err := Analyze(ts, Options{})
-		if errors.Is(err, ErrNothing) {
+		r, err := explain.Analyze(ts, explain.Options{})
+		if errors.Is(err, explain.ErrNothing) {
 			return
 		}
-		if one := (*NotOneError)(nil); errors.As(err, &one) { // a valid result without --force
-			r, err = Analyze(ts, Options{Force: true})
+		if one := (*explain.NotOneError)(nil); errors.As(err, &one) { // a valid result without --force
+			r, err = explain.Analyze(ts, explain.Options{Force: true})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkIdentities(t, r)
+		explaintest.CheckIdentities(t, r)
 	})
 }
 

@@ -1,10 +1,11 @@
-package explain
+package explain_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -27,7 +28,7 @@ func TestGeneratedKernels(t *testing.T) {
 		{"not generated", norm, slower, one, result.CauseWork, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ts := retimed(t, "graphs", func(m *retime.Model) {
+			ts := explaintest.Retimed(t, "graphs", func(m *retime.Model) {
 				for _, o := range m.Ops {
 					if o.Rank == 2 && c.grids(o) {
 						o.SetGrid(8)
@@ -43,17 +44,17 @@ func TestGeneratedKernels(t *testing.T) {
 					return name
 				})
 			}
-			late := said(analyzed(t, ts), result.Straggler)
+			late := explaintest.Said(explaintest.Analyzed(t, ts), result.Straggler)
 			if c.cause == "" {
 				if len(late) > 0 {
-					t.Errorf("got a late rank, want none%s", describe(analyzed(t, ts)))
+					t.Errorf("got a late rank, want none%s", explaintest.Describe(explaintest.Analyzed(t, ts)))
 				}
 				return
 			}
 			if len(late) == 0 || late[0].Cause != c.cause || late[0].Reason != c.reason || late[0].Ranks[0] != 2 {
-				t.Fatalf("got no finding that rank 2 is late by its %s, reason %q%s", c.cause, c.reason, describe(analyzed(t, ts)))
+				t.Fatalf("got no finding that rank 2 is late by its %s, reason %q%s", c.cause, c.reason, explaintest.Describe(explaintest.Analyzed(t, ts)))
 			}
-			if text := allFacts(analyzed(t, ts)); c.reason != "" && !strings.Contains(text, "kernel_configured") {
+			if text := explaintest.AllFacts(explaintest.Analyzed(t, ts)); c.reason != "" && !strings.Contains(text, "kernel_configured") {
 				t.Errorf("the evidence lacks the blocks:\n%s", text)
 			}
 		})

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"math/rand/v2"
@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -28,8 +31,8 @@ func clocked(from, to int64, noise int, mhz ...float64) (out []trace.GPUState) {
 
 // TestGPUClocks: a finding of a late device states how its clock compares, and never blames a clock that was not lower.
 func TestGPUClocks(t *testing.T) {
-	late := retimed(t, "graphs", slowed(1.65, 4, 1))
-	bare, err := Analyze(late, Options{})
+	late := explaintest.Retimed(t, "graphs", explaintest.Slowed(1.65, 4, 1))
+	bare, err := explain.Analyze(late, explain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,16 +96,16 @@ func TestGPUClocks(t *testing.T) {
 		{"no samples", nil, visible(4, ""), "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ts := clone(late)
+			ts := retime.Copy(late)
 			for i := range ts {
 				c.source(i, &ts[i].Source)
 			}
-			r, err := Analyze(ts, Options{GPUs: c.states})
+			r, err := explain.Analyze(ts, explain.Options{GPUs: c.states})
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkSentences(t, r)
-			found := stragglersOf(r, result.CauseDevice)
+			explaintest.CheckSentences(t, r)
+			found := explaintest.Stragglers(r, result.CauseDevice)
 			if len(found) != 1 {
 				t.Fatalf("got %d late devices, want 1", len(found))
 			}

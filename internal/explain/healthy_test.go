@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"os"
@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // TestHealthy splits captures without injected faults into all pairs of ranks and many windows of a few steps: in none
 // of them does a rank have more work, a slower device or slower transfers. Few ranks and steps are the hardest case.
 func TestHealthy(t *testing.T) {
-	dirs := []string{filepath.Join(testTraces, "graphs"), filepath.Join(testTraces, "stacks"), filepath.Join(testTraces, "balanced")}
+	dirs := []string{filepath.Join(explaintest.Traces, "graphs"), filepath.Join(explaintest.Traces, "stacks"), filepath.Join(explaintest.Traces, "balanced")}
 	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
 		dirs = append(dirs, filepath.Join(root, "traces", "large"))
 	}
@@ -26,16 +27,16 @@ func TestHealthy(t *testing.T) {
 	}
 	for _, dir := range dirs {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			all := readDir(t, dir)
-			steps := len(newInjector(t, all).ranks[0].Steps)
+			all := explaintest.ReadDir(t, dir)
+			steps := len(explaintest.NewInjector(t, all).Ranks[0].Steps)
 			check := func(what string, ts []*trace.Trace) {
 				t.Helper()
-				r := analyzed(t, ts)
+				r := explaintest.Analyzed(t, ts)
 				bad := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
 					return f.Kind == result.Straggler && f.Cause != result.CauseHost || f.Kind == result.SlowLink
 				})
 				if bad {
-					t.Errorf("%s: got a late rank by work, device or transfers, want none%s", what, describe(r))
+					t.Errorf("%s: got a late rank by work, device or transfers, want none%s", what, explaintest.Describe(r))
 				}
 			}
 			for i := range all {
@@ -47,7 +48,7 @@ func TestHealthy(t *testing.T) {
 			for from := 1; from+length <= steps; from += max(1, steps/8) {
 				ts := make([]*trace.Trace, len(all))
 				for i := range ts {
-					ts[i] = dropSteps(all[i], func(n, _ int) bool { return n < from || n >= from+length })
+					ts[i] = explaintest.DropSteps(all[i], func(n, _ int) bool { return n < from || n >= from+length })
 				}
 				check("steps from "+string(rune('0'+from/10))+string(rune('0'+from%10)), ts)
 			}

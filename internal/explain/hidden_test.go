@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -42,10 +43,10 @@ func TestHiddenSends(t *testing.T) {
 				tr.Source.Rank.TP, tr.Source.Path = rank, fmt.Sprint("rank", rank)
 				ts = append(ts, tr)
 			}
-			r := analyzed(t, ts)
+			r := explaintest.Analyzed(t, ts)
 			at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == result.CommBound })
 			if (at >= 0) != c.want || c.want && (r.Findings[at].CostNSPerStep < 380*us || r.Findings[at].CostNSPerStep > 400*us) {
-				t.Errorf("comm-bound finding of 390 µs: want %v%s", c.want, describe(r))
+				t.Errorf("comm-bound finding of 390 µs: want %v%s", c.want, explaintest.Describe(r))
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -25,10 +26,10 @@ func TestHostsWaitForHosts(t *testing.T) {
 		// Rank 1's host is 2.52 ms later from step 3 on; steps took 6.4 ms before.
 		{filepath.Join("testdata", "gloo_late_host"), "TP01", result.CauseHost, 6_000 * us, 6_700 * us},
 	} {
-		r := analyzed(t, readDir(t, c.dir))
+		r := explaintest.Analyzed(t, explaintest.ReadDir(t, c.dir))
 		f := r.Findings[0]
 		if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{c.rank}) || f.Cause != c.cause || f.Severity == "low" {
-			t.Errorf("%s: the first finding is %s, want %s late by its %s%s", c.dir, f.ID, c.rank, c.cause, describe(r))
+			t.Errorf("%s: the first finding is %s, want %s late by its %s%s", c.dir, f.ID, c.rank, c.cause, explaintest.Describe(r))
 			continue
 		}
 		if w := time(f.Worth.Without); w < c.from || w > c.to {
@@ -49,7 +50,7 @@ func TestHostsWaitForHosts(t *testing.T) {
 // TestHostCollectivesOfCutFile: where a file ends early, its last step is dropped, and host collectives are assigned to
 // steps anew.
 func TestHostCollectivesOfCutFile(t *testing.T) {
-	ts := readDir(t, filepath.Join("testdata", "gloo_late_host"))
+	ts := explaintest.ReadDir(t, filepath.Join("testdata", "gloo_late_host"))
 	for _, tr := range ts {
 		tr.Source.Complete = false
 	}
@@ -63,12 +64,12 @@ func TestHostCollectivesOfCutFile(t *testing.T) {
 // TestEverySixthStep: a host that stalls for 8 ms before every sixth synchronisation is one finding, without findings
 // of slow steps.
 func TestEverySixthStep(t *testing.T) {
-	r := analyzed(t, readDir(t, filepath.Join("testdata", "pause_before_sync")))
+	r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join("testdata", "pause_before_sync")))
 	f := r.Findings[0]
 	title := report.Words(f.Title)
 	if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{"TP01"}) || f.Cause != result.CauseHost || f.Severity == "low" ||
 		!strings.Contains(title, "every 6 steps, 3 times in this window (5, 11, 17)") {
-		t.Errorf("the first finding is %s: %s, want TP01 late by its host every 6 steps%s", f.Severity, title, describe(r))
+		t.Errorf("the first finding is %s: %s, want TP01 late by its host every 6 steps%s", f.Severity, title, explaintest.Describe(r))
 	}
 	for _, f := range r.Findings[1:] {
 		if f.Severity != "low" && f.Severity != "info" && (f.Kind == result.Straggler || f.Kind == result.SlowStep) {
@@ -81,7 +82,7 @@ type time = int64
 
 // pausedInLaunch makes a rank's host stall inside a launch call of each step, beginning with step from.
 func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
-	ts := retimed(t, "graphs", paused(rank, from, ns))
+	ts := explaintest.Retimed(t, "graphs", explaintest.Paused(rank, from, ns))
 	// The graph launch now begins together with the pause.
 	r := prep.Traces(ts, nil)[rank]
 	longer := map[int32]bool{}
@@ -104,14 +105,14 @@ func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 func TestPauseAnywhere(t *testing.T) {
 	const pause = 2_000 * us
 	for name, ts := range map[string][]*trace.Trace{
-		"between launches":         retimed(t, "graphs", paused(1, 5, pause)),
+		"between launches":         explaintest.Retimed(t, "graphs", explaintest.Paused(1, 5, pause)),
 		"inside a launch call":     pausedInLaunch(t, 1, 5, pause),
-		"before a synchronisation": retimed(t, "graphs", func(m *retime.Model) { pausedBeforeSync(m, 1, 5, pause) }),
+		"before a synchronisation": explaintest.Retimed(t, "graphs", func(m *retime.Model) { pausedBeforeSync(m, 1, 5, pause) }),
 	} {
-		r := analyzed(t, ts)
+		r := explaintest.Analyzed(t, ts)
 		f := r.Findings[0]
 		if f.Kind != result.Straggler || f.Cause != result.CauseHost || !slices.Equal(f.Ranks, []int{1}) {
-			t.Errorf("%s: the first finding is %s, want rank 1 late by its host%s", name, f.ID, describe(r))
+			t.Errorf("%s: the first finding is %s, want rank 1 late by its host%s", name, f.ID, explaintest.Describe(r))
 			continue
 		}
 		gain := float64(f.Worth.Step - f.Worth.Without)

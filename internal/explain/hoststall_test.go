@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -9,20 +9,11 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
-
-// standing returns the findings of stalling hosts.
-func standing(r *result.Report) (out []result.Finding) {
-	for _, f := range said(r, result.Straggler) {
-		if strings.Contains(f.ID, "-still-") {
-			out = append(out, f)
-		}
-	}
-	return out
-}
 
 // TestStandsStill stops the process of a rank several times: one finding names the rank and the length of its stalls.
 func TestStandsStill(t *testing.T) {
@@ -36,16 +27,16 @@ func TestStandsStill(t *testing.T) {
 		{"compute_skew", 3, 37 * ms, 5 * ms},
 	} {
 		t.Run(fmt.Sprintf("%s rank %d", c.set, c.rank), func(t *testing.T) {
-			r := analyzed(t, retimed(t, c.set, func(m *retime.Model) {
+			r := explaintest.Analyzed(t, explaintest.Retimed(t, c.set, func(m *retime.Model) {
 				first, last := m.Recorded(c.rank)
 				for at := first + c.every/2; at < last; at += c.every - c.ns {
 					m.PauseAt(c.rank, at, c.ns)
 				}
 			}))
-			checkSentences(t, r)
-			found := standing(r)
+			explaintest.CheckSentences(t, r)
+			found := explaintest.Standing(r)
 			if len(found) != 1 || !slices.Equal(found[0].Ranks, []int{c.rank}) || found[0].Cause != result.CauseHost || found[0].CostNSPerStep < c.ns/2 {
-				t.Fatalf("got %d findings of a stalling host, want one of rank %d%s", len(found), c.rank, describe(r))
+				t.Fatalf("got %d findings of a stalling host, want one of rank %d%s", len(found), c.rank, explaintest.Describe(r))
 			}
 			for _, e := range found[0].Evidence[:len(found[0].Evidence)-1] {
 				if int64(e.Value) < c.ns || int64(e.Value) > 2*c.ns {
@@ -58,10 +49,10 @@ func TestStandsStill(t *testing.T) {
 
 // TestNobodyStandsStill: captures without stops have no stalling host, whatever other faults they have.
 func TestNobodyStandsStill(t *testing.T) {
-	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
+	dirs, _ := filepath.Glob(filepath.Join(explaintest.Traces, "*"))
 	for _, dir := range dirs {
-		if r := analyzed(t, readDir(t, dir)); len(standing(r)) > 0 && filepath.Base(dir) != "sglang_stops" {
-			t.Errorf("%s: got a stalling host, want none%s", dir, describe(r))
+		if r := explaintest.Analyzed(t, explaintest.ReadDir(t, dir)); len(explaintest.Standing(r)) > 0 && filepath.Base(dir) != "sglang_stops" {
+			t.Errorf("%s: got a stalling host, want none%s", dir, explaintest.Describe(r))
 		}
 	}
 }
@@ -128,9 +119,9 @@ func TestStandsOrWaits(t *testing.T) {
 				tr.Source.Rank.TP, tr.Source.Path = rank, fmt.Sprint("rank", rank)
 				ts = append(ts, tr)
 			}
-			r := analyzed(t, ts)
-			if found := standing(r); len(found) != c.want || c.want == 1 && !slices.Equal(found[0].Ranks, []int{1}) {
-				t.Errorf("got %d findings of a stalling host, want %d%s", len(found), c.want, describe(r))
+			r := explaintest.Analyzed(t, ts)
+			if found := explaintest.Standing(r); len(found) != c.want || c.want == 1 && !slices.Equal(found[0].Ranks, []int{1}) {
+				t.Errorf("got %d findings of a stalling host, want %d%s", len(found), c.want, explaintest.Describe(r))
 			} else if c.want == 1 && !strings.Contains(found[0].Title.String(), "n=4 least=5000000 most=5000000 every=still_every ns=13000000") {
 				t.Errorf("got title %q, want 4 stalls of 5 ms every 13 ms", found[0].Title)
 			}

@@ -1,14 +1,15 @@
-package explain
+package explain_test
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/gate"
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -23,21 +24,6 @@ func loseWork(t *trace.Trace, after float64) {
 		}
 	}
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() && late[s.Corr] })
-}
-
-// jump sets the clock of a rank back by ns after the given share of its recording.
-func jump(t *trace.Trace, after float64, ns int64) {
-	first, last := t.Spans[0].Start, t.Spans[0].Start
-	for _, s := range t.Spans {
-		first, last = min(first, s.Start), max(last, s.Start)
-	}
-	from := first + int64(after*float64(last-first))
-	for i := range t.Spans {
-		if t.Spans[i].Start >= from {
-			t.Spans[i].Start -= ns
-		}
-	}
-	slices.SortStableFunc(t.Spans, func(x, y trace.Span) int { return cmp.Compare(x.Start, y.Start) })
 }
 
 // TestCompareIncomplete: a comparison with a capture that lacks data says so. It judges only figures that do not rest on
@@ -67,8 +53,8 @@ func TestCompareIncomplete(t *testing.T) {
 				loseWork(tr, 0)
 			}
 		}, result.JudgedSteps, "lacks GPU work of TP01"},
-		{"clock set back", "balanced", func(ts []*trace.Trace) { jump(ts[1], 0.5, 30_000*us) }, result.JudgedNone, "collectives contradict the clocks"},
-		{"few collectives in steps", "graphs", func(ts []*trace.Trace) { unnamed(ts, 5) }, result.JudgedOwn, "too few collectives"},
+		{"clock set back", "balanced", func(ts []*trace.Trace) { explaintest.Jump(ts[1], 0.5, 30_000*us) }, result.JudgedNone, "collectives contradict the clocks"},
+		{"few collectives in steps", "graphs", func(ts []*trace.Trace) { explaintest.Unnamed(ts, 5) }, result.JudgedOwn, "too few collectives"},
 		{"note: clock set back", "balanced", note(trace.NoteSetBack), result.JudgedNone, "TP01: 40 events out of order"},
 		{"note: times of 0", "balanced", note(trace.NoteDaysAway), result.JudgedNone, "TP01: 40 events days away"},
 		{"note: GPU work lost", "balanced", note(trace.NoteLostOps), result.JudgedSteps, "TP01: no GPU record of 40 of 500 kernel and graph launches"},
@@ -79,12 +65,12 @@ func TestCompareIncomplete(t *testing.T) {
 	} {
 		for side, name := range []string{"A", "B"} {
 			t.Run(c.name+" in "+name, func(t *testing.T) {
-				sides := [2][]*trace.Trace{realSet(t, c.base), realSet(t, c.base)}
+				sides := [2][]*trace.Trace{explaintest.RealSet(t, c.base), explaintest.RealSet(t, c.base)}
 				for _, tr := range sides[side] {
-					stretchTimes(tr, 1.3)
+					explaintest.StretchTimes(tr, 1.3)
 				}
 				c.damage(sides[side])
-				got := compared(t, sides[0], sides[1], CompareOptions{Limits: anyBy(0.05)})
+				got := explaintest.Compared(t, sides[0], sides[1], explain.CompareOptions{Limits: explaintest.AnyBy(0.05)})
 				if got.Judged != c.judged || (len(got.Incomplete) == 0) != (c.judged == result.JudgedAll) {
 					t.Fatalf("got %v judged, data missing: %v, want %v", got.Judged, got.Incomplete, c.judged)
 				}
@@ -105,9 +91,9 @@ func TestCompareIncomplete(t *testing.T) {
 // in common. Of two ranks, loss on other ranks leaves all verdicts except on waits.
 func TestCompareFewLost(t *testing.T) {
 	losing := func(rank int, count int64) []*trace.Trace {
-		ts := realSet(t, "balanced")
+		ts := explaintest.RealSet(t, "balanced")
 		for _, tr := range ts {
-			stretchTimes(tr, 1.3)
+			explaintest.StretchTimes(tr, 1.3)
 		}
 		if count > 0 {
 			ts[rank].Notes = append(ts[rank].Notes, trace.Note{Kind: trace.NoteLostOps, Count: count, Lost: 1146})
@@ -124,16 +110,16 @@ func TestCompareFewLost(t *testing.T) {
 		refused      bool
 		incomplete   int
 	}{
-		{"as recorded", realSet(t, "balanced"), losing(1, 0), "", "", result.JudgedAll, false, 0},
-		{"1 launch", realSet(t, "balanced"), losing(1, 1), "", "", result.JudgedAll, false, 1},
-		{"20 launches", realSet(t, "balanced"), losing(1, 20), "", "", result.JudgedSteps, false, 1},
-		{"another model", realSet(t, "stacks"), losing(1, 0), "", "", result.JudgedAll, true, 0},
-		{"another model, 1 launch", realSet(t, "stacks"), losing(1, 1), "", "", result.JudgedAll, true, 1},
-		{"another model, 20 launches", realSet(t, "stacks"), losing(1, 20), "", "", result.JudgedSteps, true, 1},
+		{"as recorded", explaintest.RealSet(t, "balanced"), losing(1, 0), "", "", result.JudgedAll, false, 0},
+		{"1 launch", explaintest.RealSet(t, "balanced"), losing(1, 1), "", "", result.JudgedAll, false, 1},
+		{"20 launches", explaintest.RealSet(t, "balanced"), losing(1, 20), "", "", result.JudgedSteps, false, 1},
+		{"another model", explaintest.RealSet(t, "stacks"), losing(1, 0), "", "", result.JudgedAll, true, 0},
+		{"another model, 1 launch", explaintest.RealSet(t, "stacks"), losing(1, 1), "", "", result.JudgedAll, true, 1},
+		{"another model, 20 launches", explaintest.RealSet(t, "stacks"), losing(1, 20), "", "", result.JudgedSteps, true, 1},
 		{"other ranks lost work", halved, halved, "TP00", "TP01", result.JudgedOwn, false, 2},
 		{"one of the ranks lost work", halved, halved, "TP00", "TP03", result.JudgedNone, false, 2},
 	} {
-		got := compared(t, c.a, c.b, CompareOptions{Limits: anyBy(0.05), OnlyA: c.onlyA, OnlyB: c.onlyB})
+		got := explaintest.Compared(t, c.a, c.b, explain.CompareOptions{Limits: explaintest.AnyBy(0.05), OnlyA: c.onlyA, OnlyB: c.onlyB})
 		if got.Judged != c.judged || got.Refused != c.refused || len(got.Incomplete) != c.incomplete || c.refused && len(got.Regressions) > 0 {
 			t.Errorf("%s: got %v judged, refused %t, incomplete %v, regressions %v; want %v, %t, %d", c.name, got.Judged, got.Refused, got.Incomplete, got.Regressions, c.judged, c.refused, c.incomplete)
 		}
@@ -212,14 +198,14 @@ func TestLimitFewSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, b := realSet(t, "graphs"), realSet(t, "graphs")
+		a, b := explaintest.RealSet(t, "graphs"), explaintest.RealSet(t, "graphs")
 		for _, tr := range b {
 			if c.steps > 0 {
 				retime.Keep(tr, 0, c.steps-1)
 			}
 		}
 		var got []string
-		for _, f := range compared(t, a, b, CompareOptions{Limits: limits}).Undecided {
+		for _, f := range explaintest.Compared(t, a, b, explain.CompareOptions{Limits: limits}).Undecided {
 			got = append(got, report.Words(f))
 		}
 		if strings.Join(got, "; ") != c.says {
@@ -231,11 +217,11 @@ func TestLimitFewSteps(t *testing.T) {
 // TestCompareNothingLeft: if each step lacks work of one rank, nothing is judged, which is not the same as captures
 // without a common step.
 func TestCompareNothingLeft(t *testing.T) {
-	c := compared(t, realSet(t, "balanced"), dropKernels(realSet(t, "balanced"), 2, 0.5, 0), CompareOptions{})
+	c := explaintest.Compared(t, explaintest.RealSet(t, "balanced"), explaintest.DropKernels(explaintest.RealSet(t, "balanced"), 2, 0.5, 0), explain.CompareOptions{})
 	if c.Refused || c.Judged != result.JudgedNone || len(c.Incomplete) == 0 || len(c.Unlike) > 0 {
 		t.Errorf("refused %v, judged %v, unlike %v, incomplete %v", c.Refused, c.Judged, c.Unlike, c.Incomplete)
 	}
-	whole := compared(t, realSet(t, "balanced"), realSet(t, "balanced"), CompareOptions{})
+	whole := explaintest.Compared(t, explaintest.RealSet(t, "balanced"), explaintest.RealSet(t, "balanced"), explain.CompareOptions{})
 	if whole.Refused || whole.Judged != result.JudgedAll {
 		t.Errorf("the healthy twin: refused %v, judged %v", whole.Refused, whole.Judged)
 	}

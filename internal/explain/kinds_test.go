@@ -1,10 +1,11 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -21,7 +22,7 @@ func TestKindsOfRanks(t *testing.T) {
 		}
 		return y.Done()
 	}
-	r := analyzed(t, []*trace.Trace{
+	r := explaintest.Analyzed(t, []*trace.Trace{
 		rank("step[IDLE bs=0]", "step[DECODE bs=4]", "step[DECODE bs=4]"),
 		rank("step[EXTEND bs=1 toks=9]", "step[IDLE bs=0]", "step[DECODE bs=2]"),
 	})

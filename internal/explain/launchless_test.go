@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -21,11 +22,11 @@ func TestLostLaunches(t *testing.T) {
 		first  int
 		device bool
 	}{
-		{"host", paused(1, 3, 500*us), 1, 3, false},
-		{"device", slowed(1.5, 4, 3), 3, 4, true},
+		{"host", explaintest.Paused(1, 3, 500*us), 1, 3, false},
+		{"device", explaintest.Slowed(1.5, 4, 3), 3, 4, true},
 	} {
-		base := retimed(t, "graphs", c.change)
-		cost := said(analyzed(t, base), result.Straggler)[0].CostNSPerStep
+		base := explaintest.Retimed(t, "graphs", c.change)
+		cost := explaintest.Said(explaintest.Analyzed(t, base), result.Straggler)[0].CostNSPerStep
 		for _, share := range []float64{1, 0.3} {
 			for _, where := range [][]int{{0, 1, 2, 3}, {c.rank}} {
 				t.Run(fmt.Sprintf("%s, %.0f %% of launches lost on ranks %v", c.name, 100*share, where), func(t *testing.T) {
@@ -33,23 +34,23 @@ func TestLostLaunches(t *testing.T) {
 					for _, rank := range where {
 						retime.DropLaunches(ts[rank], share, 1)
 					}
-					r := analyzed(t, ts)
-					late := said(r, result.Straggler)
+					r := explaintest.Analyzed(t, ts)
+					late := explaintest.Said(r, result.Straggler)
 					first, last, most := len(r.Steps), 0, int64(0)
 					for _, f := range late {
 						first, last, most = min(first, f.FirstStep), max(last, f.LastStep), max(most, f.CostNSPerStep)
 					}
-					if !slices.Equal(lateRanks(r), []int{c.rank}) || first != c.first || last != len(r.Steps)-1 || abs(most-cost) > cost/10 {
-						t.Errorf("want rank %d late from step %d to the end for %d ns a step%s", c.rank, c.first, cost, describe(r))
+					if !slices.Equal(explaintest.LateRanks(r), []int{c.rank}) || first != c.first || last != len(r.Steps)-1 || explaintest.Abs(most-cost) > cost/10 {
+						t.Errorf("want rank %d late from step %d to the end for %d ns a step%s", c.rank, c.first, cost, explaintest.Describe(r))
 					}
 					for _, f := range late {
 						switch {
 						case c.device && f.Cause != result.CauseDevice:
-							t.Errorf("longer kernels: got cause %q, want device%s", f.Cause, describe(r))
+							t.Errorf("longer kernels: got cause %q, want device%s", f.Cause, explaintest.Describe(r))
 						case !c.device && (f.Cause == result.CauseDevice || f.Cause == result.CauseWork || f.Cause == result.CauseCommunication):
-							t.Errorf("lost launches: got cause %q, want host or unknown%s", f.Cause, describe(r))
+							t.Errorf("lost launches: got cause %q, want host or unknown%s", f.Cause, explaintest.Describe(r))
 						case !c.device && share == 1 && f.Cause == result.CauseHost:
-							t.Errorf("all launches lost: got cause %q, want unknown%s", f.Cause, describe(r))
+							t.Errorf("all launches lost: got cause %q, want unknown%s", f.Cause, explaintest.Describe(r))
 						}
 						for _, e := range f.Evidence {
 							if share == 1 && e.Text.Key == "kernel_late" {

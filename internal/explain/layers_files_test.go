@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -83,7 +84,7 @@ func decorated(t testing.TB, text []byte, layers int, sums putIn) []byte {
 			}
 			from, to := of[0].start, of[len(of)-1].end+1
 			events = append(events, json.RawMessage(fmt.Sprintf(`{"ph": "X", "cat": "user_annotation", "name": %s, "pid": %s, "tid": %s, "ts": %d.%03d, "dur": %d.%03d, "args": {}}`,
-				strconv.Quote(dictOf(name, rest)), steps[i].PID, steps[i].TID, from/1000, from%1000, (to-from)/1000, (to-from)%1000)))
+				strconv.Quote(explaintest.DictOf(name, rest)), steps[i].PID, steps[i].TID, from/1000, from%1000, (to-from)/1000, (to-from)%1000)))
 			for _, l := range of {
 				sums[[2]string{step.Kind.String(), name}] += work[l.Args.Correlation.String()]
 			}
@@ -130,12 +131,12 @@ func TestDecorated(t *testing.T) {
 			sums := putIn{}
 			var files []any
 			for rank := range c.ranks {
-				files = append(files, fmt.Sprintf("7-TP-%d.trace.json", rank), decorated(t, textOf(t, c.set, rank), 8, sums))
+				files = append(files, fmt.Sprintf("7-TP-%d.trace.json", rank), decorated(t, explaintest.TextOf(t, c.set, rank), 8, sums))
 			}
-			r := analyzed(t, readDir(t, dirOf(t, files...)))
+			r := explaintest.Analyzed(t, explaintest.ReadDir(t, explaintest.DirOf(t, files...)))
 			seen := 0
 			for _, l := range r.Layers.Totals {
-				if got, want := l.GPU*int64(l.Steps), sums[[2]string{l.Kind, ""}]; l.Kind != "outside" && abs(got-want) > want/1000+int64(l.Steps) {
+				if got, want := l.GPU*int64(l.Steps), sums[[2]string{l.Kind, ""}]; l.Kind != "outside" && explaintest.Abs(got-want) > want/1000+int64(l.Steps) {
 					t.Errorf("%s: got %d ns in total, want %d", l.Kind, got, want)
 				}
 				if in := slices.Contains(c.inside, l.Kind); in != (l.InModule > 0) && l.Kind != "outside" {
@@ -147,7 +148,7 @@ func TestDecorated(t *testing.T) {
 						continue
 					}
 					seen++
-					if got := findLayer(t, r, l.Kind, n).GPU * int64(l.Steps); abs(got-want) > int64(l.Steps) {
+					if got := findLayer(t, r, l.Kind, n).GPU * int64(l.Steps); explaintest.Abs(got-want) > int64(l.Steps) {
 						t.Errorf("%s layer %d: got %d ns, want %d", l.Kind, n, got, want)
 					}
 				}
@@ -156,7 +157,7 @@ func TestDecorated(t *testing.T) {
 					down += sums[[2]string{l.Kind, fmt.Sprintf("model.model.layers.%d.mlp.down_proj", n)}]
 				}
 				if down > 0 {
-					if m := findModule(t, r, l.Kind, "model.layers.*.mlp.down_proj"); abs(m.Self*int64(l.Steps)-down) > int64(l.Steps) || m.Modules != 8 {
+					if m := findModule(t, r, l.Kind, "model.layers.*.mlp.down_proj"); explaintest.Abs(m.Self*int64(l.Steps)-down) > int64(l.Steps) || m.Modules != 8 {
 						t.Errorf("%s down_proj: got %d ns of %d modules, want %d", l.Kind, m.Self*int64(l.Steps), m.Modules, down)
 					}
 				}
@@ -167,5 +168,3 @@ func TestDecorated(t *testing.T) {
 		})
 	}
 }
-
-func abs(x int64) int64 { return max(x, -x) }

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,62 +7,13 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
-
-// us is a microsecond in the toy traces, whose times are ns.
-const us = 1000
-
-// dictOf returns a marker as SGLang's language models print it.
-func dictOf(module, rest string) string {
-	return fmt.Sprintf("{'Module': '%s'%s}", module, rest)
-}
-
-const (
-	downProj = `, 'TrainableParams': {'weight': [64, 256]}, 'Inputs': [[4, 256]]`
-	upProj   = `, 'TrainableParams': {'weight': [256, 64]}, 'Inputs': [[4, 64]]`
-)
-
-// modelStep is a step of a model with the given number of layers: an embedding, per layer two projections with one
-// kernel each and an all-reduce in the second, a head outside any module. took returns the length of a layer's second
-// kernel.
-func modelStep(y *toytrace.Toy, at int64, name string, layers int, took func(layer int) int64) int64 {
-	begin := at
-	gpu := at + 50
-	run := func(kernel string, ns int64) {
-		y.Run(kernel, at, gpu, gpu+ns, 1)
-		at += 20
-		gpu += ns + 10
-	}
-	in := func(text string, body func()) {
-		from := at
-		at += 5
-		body()
-		at += 5
-		y.Span(trace.UserAnnotation, 0, text, from, at)
-	}
-	in(dictOf("model", ""), func() {
-		in(dictOf("model.model.embed_tokens", `, 'TrainableParams': {'weight': [1000, 64]}, 'Inputs': [[4]]`), func() { run("indexSelect", 100) })
-		for l := range layers {
-			path := fmt.Sprintf("model.model.layers.%d", l)
-			in(dictOf(path, `, 'Inputs': [[4], [4, 64]]`), func() {
-				in(dictOf(path+".mlp.up_proj", upProj), func() { run("nvjet_tst_64x8", 200) })
-				run("silu_and_mul_kernel", 50)
-				in(dictOf(path+".mlp.down_proj", downProj), func() {
-					run("nvjet_tst_64x8", took(l))
-					run(toytrace.AllReduce, 80)
-				})
-			})
-		}
-	})
-	run("softmax_sampling", 300)
-	at = max(at, gpu)
-	y.Span(trace.UserAnnotation, 0, name, begin, at)
-	return at + 100
-}
 
 func findLayer(t *testing.T, r *result.Report, kind string, layer int) result.LayerRow {
 	t.Helper()
@@ -88,9 +39,9 @@ func TestLayers(t *testing.T) {
 	y := toytrace.New()
 	at := int64(0)
 	for _, name := range []string{"step[EXTEND bs=4 toks=4]", "step[DECODE bs=4]", "step[DECODE bs=4]", "step[DECODE bs=4]"} {
-		at = modelStep(y, at, name, 2, func(l int) int64 { return 600 + 400*int64(l) })
+		at = explaintest.ModelStep(y, at, name, 2, func(l int) int64 { return 600 + 400*int64(l) })
 	}
-	r := analyzed(t, []*trace.Trace{y.Done()})
+	r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 
 	// embedding 100, layer 0 200+50+600+80, layer 1 the same and 400, sampling 300.
 	const layer0, layer1 = 930, 1330
@@ -139,22 +90,6 @@ func TestLayers(t *testing.T) {
 	if l.Host != l.HostSelf+up.Host+down.Host || l.HostSelf != 2*(5+20+5) {
 		t.Errorf("host time of a layer: got %d, own %d, want own 60 plus projections %d and %d", l.Host, l.HostSelf, up.Host, down.Host)
 	}
-}
-
-// twelve makes ranks of a model of twelve layers; took returns the length of a layer's second kernel on a rank in a
-// step.
-func twelve(ranks, steps int, took func(rank, step, layer int) int64) []*trace.Trace {
-	var ts []*trace.Trace
-	for rank := range ranks {
-		y := toytrace.New()
-		at := int64(0)
-		for n := range steps {
-			at = modelStep(y, at, "step[DECODE bs=4]", 12, func(l int) int64 { return took(rank, n, l) })
-		}
-		y.T.Source.Rank.TP = rank
-		ts = append(ts, y.Done())
-	}
-	return ts
 }
 
 func layerFindings(r *result.Report) []string {
@@ -209,7 +144,7 @@ func TestSlowLayer(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyzed(t, twelve(4, 9, c.took))
+			r := explaintest.Analyzed(t, explaintest.Twelve(4, 9, c.took))
 			if got := layerFindings(r); !slices.Equal(got, c.want) {
 				t.Errorf("got findings %q, want %q", got, c.want)
 			}
@@ -217,7 +152,7 @@ func TestSlowLayer(t *testing.T) {
 				if f.Kind != result.SlowLayer {
 					continue
 				}
-				if off := f.CostNSPerStep - 500; abs(off) > 12 {
+				if off := f.CostNSPerStep - 500; explaintest.Abs(off) > 12 {
 					t.Errorf("got cost %d ns a step, want 500 ± 12 as injected", f.CostNSPerStep)
 				}
 				if text := fmt.Sprint(f.Evidence); !strings.Contains(text, "mlp.down_proj takes 1.1") || strings.Contains(text, "up_proj") {
@@ -233,13 +168,13 @@ func TestLayersInGraphs(t *testing.T) {
 	y := toytrace.New()
 	at := int64(0)
 	for range 3 {
-		at = modelStep(y, at, "step[EXTEND bs=4 toks=64]", 2, func(int) int64 { return 600 })
+		at = explaintest.ModelStep(y, at, "step[EXTEND bs=4 toks=64]", 2, func(int) int64 { return 600 })
 		corr := y.Launch("cudaGraphLaunch", at, at+30)
 		y.Op(trace.Kernel, "nvjet_tst_64x8", corr, 1, at+40, at+940, 1).Op(trace.Kernel, "silu", corr, 1, at+950, at+1050, 1)
 		y.Span(trace.UserAnnotation, 0, "step[DECODE bs=4]", at-10, at+1100)
 		at += 1200
 	}
-	r := analyzed(t, []*trace.Trace{y.Done()})
+	r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 	if got := r.Layers.Totals[0]; got.Kind != "decode" || got.GPU != 1000 || got.Graphs != 1000 || got.InModule != 0 {
 		t.Errorf("decode: got %+v, want 1000 ns of GPU work, all in graphs", got)
 	}
@@ -247,18 +182,18 @@ func TestLayersInGraphs(t *testing.T) {
 		return strings.HasPrefix(report.Words(f.Title), "100 % of the GPU time of decode steps is in replayed CUDA graphs") && strings.Contains(report.Words(f.Title), "--disable-cuda-graph")
 	})
 	if !said {
-		t.Errorf("the report does not state that all decode work is in replayed graphs%s", describe(r))
+		t.Errorf("the report does not state that all decode work is in replayed graphs%s", explaintest.Describe(r))
 	}
-	ts := twelve(1, 3, func(int, int, int) int64 { return 600 })
+	ts := explaintest.Twelve(1, 3, func(int, int, int) int64 { return 600 })
 	y = &toytrace.Toy{T: ts[0]}
 	end := y.T.Spans[len(y.T.Spans)-1].End()
 	y.Span(trace.UserAnnotation, 0, "step[EXTEND bs=1 toks=9]", end+10_000, end+20_000)
-	cpuOnly(y.Done())
-	r = analyzed(t, ts)
+	explaintest.CPUOnly(y.Done())
+	r = explaintest.Analyzed(t, ts)
 	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
 		return strings.HasPrefix(report.Words(f.Title), "prefill steps have no layer-wise markers")
 	}) || len(r.Findings) != 2 {
-		t.Errorf("want two findings, one of them that prefill steps have no layer-wise markers%s", describe(r))
+		t.Errorf("want two findings, one of them that prefill steps have no layer-wise markers%s", explaintest.Describe(r))
 	}
 }
 
@@ -297,7 +232,7 @@ func TestDenoising(t *testing.T) {
 		})
 	})
 	in("somebody.elses", func() { run(1) })
-	r := analyzed(t, []*trace.Trace{y.Done()})
+	r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 	if r.Source.StepRule != trace.ByAnnotations || len(r.Steps) != 4 || r.Steps[0].Kind != "denoising" {
 		t.Fatalf("got steps by %s: %+v, want 4 denoising steps by annotations", r.Source.StepRule, r.Steps)
 	}
@@ -328,10 +263,10 @@ func TestHostOnly(t *testing.T) {
 		y := toytrace.New()
 		at := int64(0)
 		for range 3 {
-			at = modelStep(y, at, name, 2, func(int) int64 { return 600 })
+			at = explaintest.ModelStep(y, at, name, 2, func(int) int64 { return 600 })
 		}
 		tr := y.Done()
-		cpuOnly(tr)
+		explaintest.CPUOnly(tr)
 		return tr
 	}
 	for _, c := range []struct {
@@ -341,7 +276,7 @@ func TestHostOnly(t *testing.T) {
 		{"step[DECODE bs=4]", trace.ByAnnotations, "decode", 3},
 		{"no step", trace.ByModules, "other", 3},
 	} {
-		r := analyzed(t, []*trace.Trace{build(c.name)})
+		r := explaintest.Analyzed(t, []*trace.Trace{build(c.name)})
 		if r.Source.StepRule != c.rule || len(r.Steps) != c.steps || r.Steps[0].Ranks[0].CPU == 0 {
 			t.Errorf("%s: got %d steps by %s, want %d by %s with CPU time", c.name, len(r.Steps), r.Source.StepRule, c.steps, c.rule)
 		}
@@ -350,14 +285,14 @@ func TestHostOnly(t *testing.T) {
 			t.Errorf("%s: got layer %+v, model %+v, want shares of host time", c.name, l, m)
 		}
 		if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-host" }) {
-			t.Errorf("%s: the report does not state that there is no GPU work%s", c.name, describe(r))
+			t.Errorf("%s: the report does not state that there is no GPU work%s", c.name, explaintest.Describe(r))
 		}
 	}
 }
 
 // TestNoLayers: other annotations are not layers.
 func TestNoLayers(t *testing.T) {
-	r := analyzed(t, realSet(t, "stacks"))
+	r := explaintest.Analyzed(t, explaintest.RealSet(t, "stacks"))
 	if l := r.Layers; len(l.Totals)+len(l.Layers)+len(l.Modules) > 0 {
 		t.Errorf("got layers %+v, want none", l)
 	}
@@ -365,23 +300,23 @@ func TestNoLayers(t *testing.T) {
 
 // TestCompareModules: the comparison names the module that got slower, and all modules around it.
 func TestCompareModules(t *testing.T) {
-	base := twelve(2, 20, func(rank, step, layer int) int64 { return 600 + int64((rank+3*step+layer)%7) })
-	slow := twelve(2, 20, func(rank, step, layer int) int64 { return 900 + int64((2*rank+step+layer)%7) })
-	c := compared(t, base, slow, CompareOptions{})
+	base := explaintest.Twelve(2, 20, func(rank, step, layer int) int64 { return 600 + int64((rank+3*step+layer)%7) })
+	slow := explaintest.Twelve(2, 20, func(rank, step, layer int) int64 { return 900 + int64((2*rank+step+layer)%7) })
+	c := explaintest.Compared(t, base, slow, explain.CompareOptions{})
 	want := map[string]string{
 		"(model)": result.Slower, "model.layers.*": result.Slower, "model.layers.*.mlp.down_proj": result.Slower, "model.layers.*.mlp.up_proj": result.Same, "model.embed_tokens": result.Same,
 	}
 	got := map[string]string{}
 	for _, d := range c.Modules {
 		got[d.Module] = d.Verdict
-		if d.Verdict == result.Slower && abs(int64(d.B-d.A)-12*300) > 36 {
+		if d.Verdict == result.Slower && explaintest.Abs(int64(d.B-d.A)-12*300) > 36 {
 			t.Errorf("%s: got change %+v, want 12 × 300 ns as injected", d.Module, d.Change)
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if c := compared(t, base, realSet(t, "graphs"), CompareOptions{}); len(c.Modules) > 0 {
+	if c := explaintest.Compared(t, base, explaintest.RealSet(t, "graphs"), explain.CompareOptions{}); len(c.Modules) > 0 {
 		t.Errorf("one side without markers: got modules %+v, want none", c.Modules)
 	}
 }
@@ -400,7 +335,7 @@ func TestSlowOnHost(t *testing.T) {
 		y.Span(trace.CPUOp, 0, "_C::onednn_mm", at+10*us, at+10*us+mm)
 		at += mm + 60*us
 	}
-	r := analyzed(t, []*trace.Trace{y.Done()})
+	r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 	if s := r.Steps[7]; !s.Slow || report.Words(s.Why) != "_C::onednn_mm grew by 500 µs" {
 		t.Errorf("step 7: got slow %v, why %q, want slow: _C::onednn_mm grew by 500 µs", s.Slow, s.Why)
 	}

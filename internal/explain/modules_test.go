@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/trace"
@@ -26,7 +27,7 @@ func TestLayerwiseReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := analyzed(t, ts)
+	r := explaintest.Analyzed(t, ts)
 	var steps []string
 	for _, s := range r.Steps {
 		steps = append(steps, fmt.Sprintf("%s %d/%d", s.Kind, s.Tokens, s.Batch))
@@ -61,11 +62,11 @@ func TestLayerwiseReport(t *testing.T) {
 	// The hosts launch op by op, and are late in turns.
 	for _, f := range r.Findings {
 		if f.Kind == result.Straggler && f.Cause != result.CauseHost {
-			t.Errorf("%s is late by %s, want by its host only%s", f.Names, f.Cause, describe(r))
+			t.Errorf("%s is late by %s, want by its host only%s", f.Names, f.Cause, explaintest.Describe(r))
 		}
 	}
-	if !has(r, result.HostBound) || len(stragglersOf(r)) == 0 || has(r, result.Balanced) {
-		t.Errorf("want host-bound steps, late ranks and no balanced finding%s", describe(r))
+	if !explaintest.Has(r, result.HostBound) || len(explaintest.Stragglers(r)) == 0 || explaintest.Has(r, result.Balanced) {
+		t.Errorf("want host-bound steps, late ranks and no balanced finding%s", explaintest.Describe(r))
 	}
 	for _, row := range r.Ranks {
 		if row.Collectives != 1250 || row.Caused < 1e6 {

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -35,18 +36,18 @@ func TestMovingImbalance(t *testing.T) {
 			}},
 		} {
 			t.Run(fmt.Sprintf("%s, turns %d", c.name, i), func(t *testing.T) {
-				r := analyzed(t, retimed(t, "graphs", c.change))
-				late := said(r, result.Straggler)
+				r := explaintest.Analyzed(t, explaintest.Retimed(t, "graphs", c.change))
+				late := explaintest.Said(r, result.Straggler)
 				if len(late) > 1 {
-					t.Errorf("got %d findings, want one of the imbalance%s", len(late), describe(r))
+					t.Errorf("got %d findings, want one of the imbalance%s", len(late), explaintest.Describe(r))
 				}
 				for _, f := range late {
 					if f.Severity == "high" || i == 0 && (len(f.Ranks) == 1 || len(f.Ranks) == 2) {
-						t.Errorf("got a finding that blames single ranks or is of high severity%s", describe(r))
+						t.Errorf("got a finding that blames single ranks or is of high severity%s", explaintest.Describe(r))
 					}
 				}
-				if c.name != "device 1.15" && has(r, result.Balanced) {
-					t.Errorf("got balanced, want an imbalance%s", describe(r))
+				if c.name != "device 1.15" && explaintest.Has(r, result.Balanced) {
+					t.Errorf("got balanced, want an imbalance%s", explaintest.Describe(r))
 				}
 			})
 		}
@@ -61,10 +62,10 @@ func TestUnevenHosts(t *testing.T) {
 	}
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := analyzed(t, retimed(t, "balanced", func(m *retime.Model) { m.Resample(rand.New(rand.NewPCG(seed, 0))) }))
-			late := said(r, result.Straggler)
+			r := explaintest.Analyzed(t, explaintest.Retimed(t, "balanced", func(m *retime.Model) { m.Resample(rand.New(rand.NewPCG(seed, 0))) }))
+			late := explaintest.Said(r, result.Straggler)
 			if len(late) > 1 || len(late) == 1 && (len(late[0].Ranks) == 1 || late[0].Severity == "high") {
-				t.Errorf("got several findings, or one that blames a rank or is of high severity%s", describe(r))
+				t.Errorf("got several findings, or one that blames a rank or is of high severity%s", explaintest.Describe(r))
 			}
 		})
 	}

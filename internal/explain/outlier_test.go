@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
 // TestOutlier makes hosts stall for 450 ms in one step, all of them or one. It is at most a slow step, and changes the
 // cost of no other finding.
 func TestOutlier(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(testTraces, "*"))
+	dirs, err := filepath.Glob(filepath.Join(explaintest.Traces, "*"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatal("no captures found", err)
 	}
 	for _, dir := range dirs {
 		set := filepath.Base(dir)
-		base := analyzed(t, realSet(t, set))
+		base := explaintest.Analyzed(t, explaintest.RealSet(t, set))
 		kinds := map[string]int{}
 		for _, s := range base.Steps {
 			kinds[s.Kind]++
@@ -40,15 +41,15 @@ func TestOutlier(t *testing.T) {
 		}
 		for _, ranks := range [][]int{{1}, seqTo(len(base.Source.Ranks))} {
 			t.Run(fmt.Sprintf("%s ranks %v", set, ranks), func(t *testing.T) {
-				r := analyzed(t, retimed(t, set, func(m *retime.Model) {
+				r := explaintest.Analyzed(t, explaintest.Retimed(t, set, func(m *retime.Model) {
 					for _, rank := range ranks {
 						m.Pause(rank, step, 450*ms)
 					}
 				}))
-				for _, want := range said(base, result.HostBound, result.CommBound, result.LaunchBound, result.SlowLayer) {
+				for _, want := range explaintest.Said(base, result.HostBound, result.CommBound, result.LaunchBound, result.SlowLayer) {
 					at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == want.ID })
 					if at < 0 {
-						t.Errorf("with one slow step: finding %s is missing%s", want.ID, describe(r))
+						t.Errorf("with one slow step: finding %s is missing%s", want.ID, explaintest.Describe(r))
 						continue
 					}
 					got := r.Findings[at]
@@ -56,12 +57,12 @@ func TestOutlier(t *testing.T) {
 						t.Errorf("%s: got %s, %d ns a step, want %s, %d ns", want.ID, got.Severity, got.CostNSPerStep, want.Severity, want.CostNSPerStep)
 					}
 				}
-				for _, f := range said(r, result.HostBound, result.CommBound, result.LaunchBound, result.ColdStart) {
+				for _, f := range explaintest.Said(r, result.HostBound, result.CommBound, result.LaunchBound, result.ColdStart) {
 					if !slices.ContainsFunc(base.Findings, func(b result.Finding) bool { return b.ID == f.ID }) {
-						t.Errorf("with one slow step: got new finding %s%s", f.ID, describe(r))
+						t.Errorf("with one slow step: got new finding %s%s", f.ID, explaintest.Describe(r))
 					}
 				}
-				for _, want := range said(base, result.Straggler) {
+				for _, want := range explaintest.Said(base, result.Straggler) {
 					// One more late step of a host may extend a stretch of such steps.
 					if want.Cause == result.CauseHost && len(ranks) == 1 {
 						continue
@@ -70,7 +71,7 @@ func TestOutlier(t *testing.T) {
 						off := f.CostNSPerStep - want.CostNSPerStep
 						return f.Kind == want.Kind && f.Cause == want.Cause && slices.Equal(f.Ranks, want.Ranks) && max(off, -off) <= want.CostNSPerStep/5+20*us
 					}) {
-						t.Errorf("with one slow step: want %s at a cost of %d ns%s", brief(want), want.CostNSPerStep, describe(r))
+						t.Errorf("with one slow step: want %s at a cost of %d ns%s", explaintest.Brief(want), want.CostNSPerStep, explaintest.Describe(r))
 					}
 				}
 			})

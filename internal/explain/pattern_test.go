@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/trace"
@@ -46,7 +47,7 @@ func stepsOfKernels(t *trace.Trace) (steps map[int32]int32, kinds []trace.StepKi
 func patternSets(t *testing.T) map[string]string {
 	sets := map[string]string{}
 	for _, name := range []string{"graphs", "graph_work", "balanced", "stacks", "compute_skew", "g_mixed", "g_device_r1", "sglang_shared", "sglang_stops"} {
-		sets[filepath.Join(testTraces, name)] = trace.ByPattern
+		sets[filepath.Join(explaintest.Traces, name)] = trace.ByPattern
 	}
 	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
 		for name, rule := range map[string]string{
@@ -67,8 +68,8 @@ func TestPatternIsRight(t *testing.T) {
 		t.Skip("many cases")
 	}
 	for dir, want := range patternSets(t) {
-		truth := readDir(t, dir)
-		for i, bare := range nameless(readDir(t, dir)) {
+		truth := explaintest.ReadDir(t, dir)
+		for i, bare := range nameless(explaintest.ReadDir(t, dir)) {
 			in, kinds, _ := stepsOfKernels(truth[i])
 			found, foundKinds, rule := stepsOfKernels(bare)
 			if rule != want {
@@ -103,9 +104,9 @@ func TestPatternFindings(t *testing.T) {
 		if rule != trace.ByPattern || strings.HasSuffix(dir, "sglang_moe") {
 			continue
 		}
-		want, got := stragglersOf(analyzed(t, readDir(t, dir))), analyzed(t, nameless(readDir(t, dir)))
-		if !slices.Equal(stragglersOf(got), want) || got.Source.StepRule != trace.ByPattern {
-			t.Errorf("%s: got %q late, want %q%s", dir, stragglersOf(got), want, describe(got))
+		want, got := explaintest.Stragglers(explaintest.Analyzed(t, explaintest.ReadDir(t, dir))), explaintest.Analyzed(t, nameless(explaintest.ReadDir(t, dir)))
+		if !slices.Equal(explaintest.Stragglers(got), want) || got.Source.StepRule != trace.ByPattern {
+			t.Errorf("%s: got %q late, want %q%s", dir, explaintest.Stragglers(got), want, explaintest.Describe(got))
 		}
 	}
 }
@@ -177,7 +178,7 @@ func TestPatternLosses(t *testing.T) {
 			}, []string{trace.Uncut, trace.ByGraphs}},
 		} {
 			t.Run(set+" without "+c.name, func(t *testing.T) {
-				truth, lossy := realSet(t, set)[0], realSet(t, set)[0]
+				truth, lossy := explaintest.RealSet(t, set)[0], explaintest.RealSet(t, set)[0]
 				c.lose(lossy)
 				nameless([]*trace.Trace{lossy})
 				in, _, _ := stepsOfKernels(truth)

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -78,7 +79,7 @@ func TestPauses(t *testing.T) {
 			for _, s := range c.last[1:] {
 				step(s, ms/20)
 			}
-			r := analyzed(t, []*trace.Trace{y.Done()})
+			r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 			all := r.Times[0].Time
 			got := "host"
 			if all.IdleBy.Between > all.IdleBy.Host {
@@ -92,17 +93,17 @@ func TestPauses(t *testing.T) {
 			}
 			long := c.while > 100*ms
 			if late := 4*all.IdleBy.Late() > all.Total-all.IdleBy.Between; late != (c.want == "host" && long) {
-				t.Errorf("the host causes more than a quarter of the time: got %v, want %v%s", late, !late, describe(r))
+				t.Errorf("the host causes more than a quarter of the time: got %v, want %v%s", late, !late, explaintest.Describe(r))
 			}
-			if has(r, result.HostBound) {
-				t.Errorf("got host-bound steps from a single gap%s", describe(r))
+			if explaintest.Has(r, result.HostBound) {
+				t.Errorf("got host-bound steps from a single gap%s", explaintest.Describe(r))
 			}
 			said := false
 			for _, f := range r.Findings {
 				said = said || f.ID == "data-between" && strings.Contains(report.Words(f.Title), "no request was running") == c.none
 			}
 			if said != (c.want == "between") {
-				t.Errorf("finding data-between about the time without steps: got %v, want %v%s", said, !said, describe(r))
+				t.Errorf("finding data-between about the time without steps: got %v, want %v%s", said, !said, explaintest.Describe(r))
 			}
 		})
 	}
@@ -122,7 +123,7 @@ func TestPauseOfOneRank(t *testing.T) {
 		y.T.Source.Rank = trace.Rank{TP: len(ts), DP: -1, PP: -1, EP: -1}
 		ts = append(ts, y.Done())
 	}
-	r := analyzed(t, ts)
+	r := explaintest.Analyzed(t, ts)
 	for _, row := range r.Times {
 		host, ok := map[string]int64{"TP00": ms, "TP01": 101 * ms}[row.Rank]
 		if !ok || row.Kind != "all" {
@@ -165,7 +166,7 @@ func TestPauseWithIdleReplicas(t *testing.T) {
 				y.T.Source.World = trace.World{Known: true, Rank: dp, Size: 2}
 				ts = append(ts, y.Done())
 			}
-			for _, row := range analyzed(t, ts).Times {
+			for _, row := range explaintest.Analyzed(t, ts).Times {
 				if row.Rank == "all" || row.Kind != "all" {
 					continue
 				}
@@ -210,7 +211,7 @@ func TestStalls(t *testing.T) {
 					at += 50 * ms
 				}
 			}
-			r := analyzed(t, []*trace.Trace{y.Done()})
+			r := explaintest.Analyzed(t, []*trace.Trace{y.Done()})
 			for i := range 16 {
 				s := r.Steps[len(c.first)+i]
 				if s.Slow != stalled[i] || s.Slow && !strings.Contains(report.Words(s.Why), c.why) {
@@ -219,10 +220,10 @@ func TestStalls(t *testing.T) {
 			}
 			all := r.Times[0].Time
 			if known := c.why == "idle time caused by the host"; 4*all.IdleBy.Late() > all.Total-all.IdleBy.Between != known {
-				t.Errorf("the host causes more than a quarter of the time: got %v, want %v%s", !known, known, describe(r))
+				t.Errorf("the host causes more than a quarter of the time: got %v, want %v%s", !known, known, explaintest.Describe(r))
 			}
-			if has(r, result.HostBound) {
-				t.Errorf("got host-bound steps from two gaps%s", describe(r))
+			if explaintest.Has(r, result.HostBound) {
+				t.Errorf("got host-bound steps from two gaps%s", explaintest.Describe(r))
 			}
 		})
 	}

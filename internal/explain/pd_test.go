@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -10,74 +10,18 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ms makes toys readable.
-const ms = 1_000_000
-
-// server is a toy prefill or decode server.
-type server struct{ *toytrace.Toy }
-
-func newServer() server { return server{toytrace.New()} }
-
-// forward adds a step with one kernel, which runs from start to end, for some requests.
-func (y server) forward(kind string, start, end int64, batch, tokens int, rids string) server {
-	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
-	if kind == "DECODE" {
-		name = fmt.Sprintf("step[DECODE bs=%d]", batch)
-	}
-	s := y.Span(trace.UserAnnotation, 0, name, start, start+20)
-	s.Detail = int32(y.T.Strings.Intern([]byte(rids)))
-	y.Run("gemm", start, start+10, end, 1)
-	return y
-}
-
-// move adds a copy of KV cache.
-func (y server) move(name string, start, end, bytes int64, rids string, room int64) server {
-	y.Op(trace.Memcpy, name, 0, 9, start, end, 0)
-	y.T.Moves = append(y.T.Moves, trace.Move{Requests: y.T.Strings.Intern([]byte(rids)), Room: room})
-	o := &y.T.Ops[len(y.T.Ops)-1]
-	o.Bytes, o.Move = bytes, int32(len(y.T.Moves))
-	return y
-}
-
-func on(y server, host string) *trace.Trace {
+func on(y explaintest.Server, host string) *trace.Trace {
 	y.T.Source.Host = host
 	return y.Done()
 }
 
-// recording is a server with its traces and samples of its queues.
-type recording struct {
-	Name   string
-	Traces []*trace.Trace
-	Loads  []trace.Load
-}
-
-func prefillDecode(prefill, decode []recording) (*result.PD, error) {
-	prepared := func(all []recording) (out []*Server) {
-		for _, r := range all {
-			out = append(out, Prepare(r.Traces, nil).Server(r.Name, r.Loads))
-		}
-		return out
-	}
-	return PrefillDecode(prepared(prefill), prepared(decode))
-}
-
-// busyFor returns a server whose steps of 10 ms take the given share of 100 ms.
-func busyFor(kind string, percent, batch int) recording {
-	y := newServer()
-	for i := range 9 {
-		if i*10 < percent {
-			y.forward(kind, int64(i)*10*ms, int64(i+1)*10*ms-1, batch, batch, "")
-		}
-	}
-	return recording{Name: kind, Traces: []*trace.Trace{y.forward(kind, 99*ms, 100*ms, batch, batch, "").Done()}}
-}
-
 // queued gives a server five samples of its queues.
-func queued(s recording, l trace.Load) recording {
+func queued(s explaintest.Recording, l trace.Load) explaintest.Recording {
 	for i := range 5 {
 		l.At = int64(10+i) * ms
 		s.Loads = append(s.Loads, l)
@@ -86,7 +30,7 @@ func queued(s recording, l trace.Load) recording {
 }
 
 // glanced gives a server a single sample, which proves little.
-func glanced(s recording, l trace.Load) recording {
+func glanced(s explaintest.Recording, l trace.Load) explaintest.Recording {
 	s = queued(s, l)
 	s.Loads = s.Loads[:1]
 	return s
@@ -94,18 +38,20 @@ func glanced(s recording, l trace.Load) recording {
 
 // TestUneven: a side is not at its limit if one of its servers has time to spare.
 func TestUneven(t *testing.T) {
-	prefill := func(waiting int) recording { return queued(busyFor("EXTEND", 60, 1), trace.Load{Waiting: waiting}) }
+	prefill := func(waiting int) explaintest.Recording {
+		return queued(explaintest.BusyFor("EXTEND", 60, 1), trace.Load{Waiting: waiting})
+	}
 	for _, c := range []struct {
-		a, b recording
+		a, b explaintest.Recording
 		want bool
 	}{
 		{prefill(9), prefill(1), true},
 		{prefill(0), prefill(2), true},
 		{prefill(9), prefill(5), false},
 		{prefill(1), prefill(0), false},
-		{prefill(9), busyFor("EXTEND", 60, 1), false}, // unknown
+		{prefill(9), explaintest.BusyFor("EXTEND", 60, 1), false}, // unknown
 	} {
-		pd, err := prefillDecode([]recording{c.a, c.b}, []recording{queued(busyFor("DECODE", 60, 4), trace.Load{})})
+		pd, err := explaintest.PrefillDecode([]explaintest.Recording{c.a, c.b}, []explaintest.Recording{queued(explaintest.BusyFor("DECODE", 60, 4), trace.Load{})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,11 +63,11 @@ func TestUneven(t *testing.T) {
 
 // TestLimits checks the side that limits the throughput, and the reason.
 func TestLimits(t *testing.T) {
-	prefill, decode := func(n int) recording { return busyFor("EXTEND", n, 1) }, func(n int) recording { return busyFor("DECODE", n, 4) }
+	prefill, decode := func(n int) explaintest.Recording { return explaintest.BusyFor("EXTEND", n, 1) }, func(n int) explaintest.Recording { return explaintest.BusyFor("DECODE", n, 4) }
 	none := trace.Load{}
 	for _, c := range []struct {
 		name            string
-		prefill, decode recording
+		prefill, decode explaintest.Recording
 		want            string
 		title           string // substring
 	}{
@@ -150,7 +96,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.title = strings.Replace(c.title, "8.0 are", "8.0 requests are", 1)
-			pd, err := prefillDecode([]recording{c.prefill}, []recording{c.decode})
+			pd, err := explaintest.PrefillDecode([]explaintest.Recording{c.prefill}, []explaintest.Recording{c.decode})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,17 +109,17 @@ func TestLimits(t *testing.T) {
 
 // TestSides checks the figures of two servers of a side, one with two ranks.
 func TestSides(t *testing.T) {
-	rank := func(tp int, y server) *trace.Trace {
+	rank := func(tp int, y explaintest.Server) *trace.Trace {
 		tr := y.Done()
 		tr.Source.Rank = trace.Rank{TP: tp, DP: -1, PP: -1, EP: -1}
 		return tr
 	}
-	two := recording{Name: "two", Traces: []*trace.Trace{
-		rank(0, newServer().forward("EXTEND", 0, 50*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
-		rank(1, newServer().forward("EXTEND", 0, 30*ms, 2, 100, "").forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+	two := explaintest.Recording{Name: "two", Traces: []*trace.Trace{
+		rank(0, explaintest.NewServer().Forward("EXTEND", 0, 50*ms, 2, 100, "").Forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
+		rank(1, explaintest.NewServer().Forward("EXTEND", 0, 30*ms, 2, 100, "").Forward("EXTEND", 80*ms, 100*ms, 4, 300, "")),
 	}}
-	one := recording{Name: "one", Traces: []*trace.Trace{rank(0, newServer().forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
-	pd, err := prefillDecode([]recording{two, one}, []recording{busyFor("DECODE", 90, 4)})
+	one := explaintest.Recording{Name: "one", Traces: []*trace.Trace{rank(0, explaintest.NewServer().Forward("EXTEND", 0, 100*ms, 1, 50, ""))}}
+	pd, err := explaintest.PrefillDecode([]explaintest.Recording{two, one}, []explaintest.Recording{explaintest.BusyFor("DECODE", 90, 4)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,18 +144,20 @@ func TestSides(t *testing.T) {
 // TestIdleServers: the window is the recorded time, not the time from first to last step, and a server without steps
 // was idle if that can be known.
 func TestIdleServers(t *testing.T) {
-	recorded := func(y server) server {
+	recorded := func(y explaintest.Server) explaintest.Server {
 		y.Span(trace.Window, 0, "PyTorch Profiler (0)", 0, 1000*ms)
 		return y
 	}
-	served := recorded(newServer().forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).Done()
-	idle := recorded(newServer().move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).Done()
-	cut := recorded(newServer().forward("EXTEND", 100*ms, 200*ms, 1, 50, "").forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).Done()
+	served := recorded(explaintest.NewServer().Forward("EXTEND", 100*ms, 200*ms, 1, 50, "")).Done()
+	idle := recorded(explaintest.NewServer().Move("kv_recv layer=0", 100*ms, 150*ms, 10, "a", 7)).Done()
+	cut := recorded(explaintest.NewServer().Forward("EXTEND", 100*ms, 200*ms, 1, 50, "").Forward("EXTEND", 300*ms, 400*ms, 1, 50, "")).Done()
 	cut.Source.Complete = false
 	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-4 }
-	alone := func(t *trace.Trace) []recording { return []recording{{Name: "s", Traces: []*trace.Trace{t}}} }
+	alone := func(t *trace.Trace) []explaintest.Recording {
+		return []explaintest.Recording{{Name: "s", Traces: []*trace.Trace{t}}}
+	}
 
-	pd, err := prefillDecode(append(alone(served), alone(idle)...), alone(idle))
+	pd, err := explaintest.PrefillDecode(append(alone(served), alone(idle)...), alone(idle))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,19 +174,19 @@ func TestIdleServers(t *testing.T) {
 		}
 	}
 	// The missing end of a cut file is not idle time.
-	if pd, err = prefillDecode(alone(cut), alone(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
+	if pd, err = explaintest.PrefillDecode(alone(cut), alone(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
 		t.Errorf("cut file: got %+v, error %v, want prefill always in steps", pd, err)
 	}
 	// No server names steps, or the file does not give the recorded time.
 	for name, unknown := range map[string]*trace.Trace{
-		"no step names": recorded(server{toytrace.New().Run("k", 0, 10, 20, 1)}).Done(),
+		"no step names": recorded(explaintest.Server{Toy: toytrace.New().Run("k", 0, 10, 20, 1)}).Done(),
 		"no window":     toytrace.New().Run("k", 0, 10, 20, 1).Done(),
 	} {
 		other := alone(served)
 		if name == "no step names" {
 			other = alone(unknown)
 		}
-		if pd, err = prefillDecode(other, alone(unknown)); err == nil {
+		if pd, err = explaintest.PrefillDecode(other, alone(unknown)); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, pd)
 		}
 	}
@@ -248,16 +196,16 @@ func TestIdleServers(t *testing.T) {
 func TestTransfers(t *testing.T) {
 	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last byte arrives 4 ms after its
 	// last kernel, and its first decode step begins 6 ms later.
-	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d recording) {
-		y := newServer().forward("EXTEND", 0, 20*ms, 1, 100, "a").forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
-		z := newServer()
+	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d explaintest.Recording) {
+		y := explaintest.NewServer().Forward("EXTEND", 0, 20*ms, 1, 100, "a").Forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
+		z := explaintest.NewServer()
 		for i, l := range layers {
 			at := 10*ms + int64(i)*10*ms
-			y.move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
-			z.move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
+			y.Move("kv_send layer="+l, at, at+2*ms, 1000, "a", room)
+			z.Move("kv_recv layer="+l, at+1*ms+ahead, at+4*ms+ahead, 1000, decodeID, room)
 		}
-		z.forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
-		return recording{Name: "p", Traces: []*trace.Trace{on(y, "h1")}}, recording{Name: "d", Traces: []*trace.Trace{on(z, host)}}
+		z.Forward("DECODE", 30*ms+ahead, 35*ms+ahead, 1, 1, decodeID).Forward("DECODE", 35*ms+ahead, 40*ms+ahead, 1, 1, decodeID)
+		return explaintest.Recording{Name: "p", Traces: []*trace.Trace{on(y, "h1")}}, explaintest.Recording{Name: "d", Traces: []*trace.Trace{on(z, host)}}
 	}
 	spread := func(v int64) result.Spread { return result.Spread{N: 1, Median: v, P99: v, Max: v} }
 	for _, c := range []struct {
@@ -282,7 +230,7 @@ func TestTransfers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, d := servers(c.host, c.ahead, c.room, c.decodeID, "0", "1")
-			pd, err := prefillDecode([]recording{p}, []recording{d})
+			pd, err := explaintest.PrefillDecode([]explaintest.Recording{p}, []explaintest.Recording{d})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +249,7 @@ func TestTransfers(t *testing.T) {
 	}
 	t.Run("one host, impossible times", func(t *testing.T) {
 		p, d := servers("h1", -1000*ms, 7, "x", "0", "1")
-		pd, err := prefillDecode([]recording{p}, []recording{d})
+		pd, err := explaintest.PrefillDecode([]explaintest.Recording{p}, []explaintest.Recording{d})
 		if x := &pd.Transfer; err != nil || x.Whole != 1 || x.Took.N != 0 || x.Exposed.N != 0 || x.ShiftNS != 0 || !strings.HasPrefix(report.Words(x.Clocks), "contradict each other: both sides name the same host") {
 			t.Errorf("got transfers %+v, error %v, want one without times and clocks that contradict each other", x, err)
 		}
@@ -309,9 +257,9 @@ func TestTransfers(t *testing.T) {
 	// A second chunk, missing in the decode server's window, does not indicate different clocks.
 	t.Run("a chunk cut off", func(t *testing.T) {
 		p, d := servers("h2", 0, 7, "x", "0", "1")
-		y := server{&toytrace.Toy{T: p.Traces[0]}}
-		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).Done()
-		pd, err := prefillDecode([]recording{p}, []recording{d})
+		y := explaintest.Server{Toy: &toytrace.Toy{T: p.Traces[0]}}
+		y.Move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).Done()
+		pd, err := explaintest.PrefillDecode([]explaintest.Recording{p}, []explaintest.Recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
 			t.Errorf("got transfers %+v, error %v, want one seen, none whole, no clock shift", x, err)
 		}
@@ -319,9 +267,9 @@ func TestTransfers(t *testing.T) {
 	// A request retried with another pair has its ID in both, and the first try has an end on one side only.
 	t.Run("tried again", func(t *testing.T) {
 		p, d := servers("h1", 0, 7, "a", "0")
-		y := server{&toytrace.Toy{T: p.Traces[0]}}
-		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).Done()
-		pd, err := prefillDecode([]recording{p}, []recording{d})
+		y := explaintest.Server{Toy: &toytrace.Toy{T: p.Traces[0]}}
+		y.Move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).Done()
+		pd, err := explaintest.PrefillDecode([]explaintest.Recording{p}, []explaintest.Recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
 			t.Errorf("got transfers %+v, error %v, want two by rooms, 4 ms each", x, err)
 		}
@@ -330,7 +278,7 @@ func TestTransfers(t *testing.T) {
 		p, d := servers("h1", 0, 7, "x", "0", "1", "2")
 		_, late := servers("h1", 0, 7, "x", "1", "2")
 		late.Traces[0].Moves = append(late.Traces[0].Moves, d.Traces[0].Moves...)
-		pd, err := prefillDecode([]recording{p}, []recording{late})
+		pd, err := explaintest.PrefillDecode([]explaintest.Recording{p}, []explaintest.Recording{late})
 		if err != nil || pd.Transfer.Seen != 1 || pd.Transfer.Whole != 0 || !strings.Contains(fmt.Sprint(report.Plain(pd).Notes), "record for longer") {
 			t.Errorf("got transfers %+v, notes %+v, error %v, want one seen, none whole, and the advice to record longer", pd.Transfer, pd.Notes, err)
 		}
@@ -339,8 +287,8 @@ func TestTransfers(t *testing.T) {
 
 // TestNoSteps: servers without usable traces are an error that names them.
 func TestNoSteps(t *testing.T) {
-	idle := recording{Name: "d", Traces: []*trace.Trace{toytrace.New().Run("k", 0, 10, 20, 1).Done()}}
-	if _, err := prefillDecode([]recording{busyFor("EXTEND", 50, 1)}, []recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {
+	idle := explaintest.Recording{Name: "d", Traces: []*trace.Trace{toytrace.New().Run("k", 0, 10, 20, 1).Done()}}
+	if _, err := explaintest.PrefillDecode([]explaintest.Recording{explaintest.BusyFor("EXTEND", 50, 1)}, []explaintest.Recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {
 		t.Errorf("got error %v, want one that names the decode servers", err)
 	}
 }

@@ -1,75 +1,27 @@
-package explain
+package explain_test
 
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
-
-// scene is a rank's file, event by event, with times in µs.
-type scene struct {
-	head   string // of the file, without its events
-	events []string
-	corr   int
-}
-
-func (s *scene) span(cat, name string, ts, dur int, args string) {
-	s.events = append(s.events, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":9,"tid":1,"ts":%d,"dur":%d,"args":{%s}}`, cat, name, ts, dur, args))
-}
-
-// mark adds an annotation.
-func (s *scene) mark(name string, ts, dur int) { s.span("user_annotation", name, ts, dur, "") }
-
-// kernel adds a kernel with its launch time, start and duration.
-func (s *scene) kernel(name string, launched, ts, dur int) {
-	s.corr++
-	s.span("cuda_runtime", "cudaLaunchKernel", launched, 2, fmt.Sprintf(`"correlation":%d`, s.corr))
-	s.events = append(s.events, fmt.Sprintf(
-		`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, name, ts, dur, s.corr))
-}
-
-// write writes the file under a server's file name.
-func (s *scene) write(t *testing.T, dir, name string) {
-	t.Helper()
-	text := `{"baseTimeNanoseconds":1700000000000000000,` + s.head + `"traceEvents":[` + strings.Join(s.events, ",\n") + `]}`
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// pipeline adds a request: encoding of 100 µs, four steps of 100 µs each, and decoding of the given length.
-func (s *scene) pipeline(at, decoding int) {
-	const allReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-	s.mark("STAGE TextEncodingStage", at, 100)
-	s.kernel("gemm", at+5, at+10, 60)
-	s.mark("STAGE denoising_stage", at+100, 400)
-	for i := range 4 {
-		from := at + 100 + 100*i
-		s.mark(fmt.Sprintf("denoising_step_%d_t%d", i, 1000-10*i), from, 99)
-		s.kernel("gemm", from+2, from+10, 50)
-		s.kernel(allReduce, from+5, from+60, 20)
-	}
-	s.mark("STAGE decoding_stage", at+500, decoding)
-	s.mark("stage_decoding_stage", at+501, decoding-2) // the range of the layer-wise markers, inside the stage
-	s.kernel("conv", at+510, at+520, decoding-50)
-}
 
 // TestStages: a table gives the time of each stage on each rank, and the last step ends with its stage.
 func TestStages(t *testing.T) {
-	var a, b scene
+	var a, b explaintest.Scene
 	for _, at := range []int{0, 1000} {
-		a.pipeline(at, 300)
-		b.pipeline(at, 350)
+		a.Pipeline(at, 300)
+		b.Pipeline(at, 350)
 	}
 	dir := t.TempDir()
-	a.write(t, dir, "u-full_stages-global-rank0.trace.json")
-	b.write(t, dir, "u-full_stages-global-rank1.trace.json")
-	rep := analyzed(t, readDir(t, dir))
+	a.Write(t, dir, "u-full_stages-global-rank0.trace.json")
+	b.Write(t, dir, "u-full_stages-global-rank1.trace.json")
+	rep := explaintest.Analyzed(t, explaintest.ReadDir(t, dir))
 	want := []result.StageRow{
 		{Stage: "TextEncodingStage", Host: 200, Busy: 120, Idle: 80, Own: 200},
 		{Stage: "TextEncodingStage", Rank: 1, Host: 200, Busy: 120, Idle: 80, Own: 200},
@@ -113,12 +65,12 @@ func TestSlowStage(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for rank, decoding := range []int{300, c.decoding} {
-			var s scene
-			s.pipeline(0, decoding)
-			s.write(t, dir, fmt.Sprintf("u-full_stages-global-rank%d.trace.json", rank))
+			var s explaintest.Scene
+			s.Pipeline(0, decoding)
+			s.Write(t, dir, fmt.Sprintf("u-full_stages-global-rank%d.trace.json", rank))
 		}
 		got := ""
-		for _, f := range analyzed(t, readDir(t, dir)).Findings {
+		for _, f := range explaintest.Analyzed(t, explaintest.ReadDir(t, dir)).Findings {
 			if f.Kind == "slow_stage" {
 				got += f.ID + ": " + f.Title.String()
 			}
@@ -145,17 +97,17 @@ func TestAskedSteps(t *testing.T) {
 		{"u-full_stages-global-rank0", 4, false, ""},
 		{"1763750000-TP-0", 4, false, ""},
 	} {
-		var s scene
+		var s explaintest.Scene
 		for i := range c.steps {
-			s.mark(fmt.Sprintf("ProfilerStep#%d", i+1), 100*i, 99)
-			s.kernel("gemm", 100*i+5, 100*i+10, 50)
+			s.Mark(fmt.Sprintf("ProfilerStep#%d", i+1), 100*i, 99)
+			s.Kernel("gemm", 100*i+5, 100*i+10, 50)
 		}
 		if c.decoding {
-			s.mark("STAGE decoding_stage", 100*(c.steps-1)+2, 90)
+			s.Mark("STAGE decoding_stage", 100*(c.steps-1)+2, 90)
 		}
 		dir := t.TempDir()
-		s.write(t, dir, c.name+".trace.json")
-		rep := analyzed(t, readDir(t, dir))
+		s.Write(t, dir, c.name+".trace.json")
+		rep := explaintest.Analyzed(t, explaintest.ReadDir(t, dir))
 		got := ""
 		for _, f := range rep.Findings {
 			if f.ID == "data-asked" {
@@ -185,17 +137,17 @@ func TestNoGPU(t *testing.T) {
 		{2, devices, "data-host.used n=2"},
 		{1, "", "data-host.used n=1"},
 	} {
-		var s scene
-		s.mark("denoising_step_0_t1000", 0, 100)
-		s.span("cpu_op", "aten::mm", 5, 50, "")
+		var s explaintest.Scene
+		s.Mark("denoising_step_0_t1000", 0, 100)
+		s.Span("cpu_op", "aten::mm", 5, 50, "")
 		for i := range c.calls {
-			s.span("cuda_runtime", "cudaStreamSynchronize", 60+5*i, 2, "")
+			s.Span("cuda_runtime", "cudaStreamSynchronize", 60+5*i, 2, "")
 		}
 		dir := t.TempDir()
-		s.head = c.devices
-		s.write(t, dir, "u-full_stages-global-rank0.trace.json")
+		s.Head = c.devices
+		s.Write(t, dir, "u-full_stages-global-rank0.trace.json")
 		got := ""
-		for _, f := range analyzed(t, readDir(t, dir)).Findings {
+		for _, f := range explaintest.Analyzed(t, explaintest.ReadDir(t, dir)).Findings {
 			if f.ID == "data-host" {
 				got = f.Title.String()
 			}
@@ -204,11 +156,11 @@ func TestNoGPU(t *testing.T) {
 			t.Errorf("%d CUDA calls, devices %q: got %s, want %s", c.calls, c.devices, got, c.want)
 		}
 	}
-	var s scene
-	s.span("cuda_runtime", "cudaStreamSynchronize", 60, 2, "")
+	var s explaintest.Scene
+	s.Span("cuda_runtime", "cudaStreamSynchronize", 60, 2, "")
 	dir := t.TempDir()
-	s.write(t, dir, "u-full_stages-global-rank0.trace.json")
-	if _, err := Analyze(readDir(t, dir), Options{}); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "--trace-fork-before-exec") {
+	s.Write(t, dir, "u-full_stages-global-rank0.trace.json")
+	if _, err := explain.Analyze(explaintest.ReadDir(t, dir), explain.Options{}); !errors.Is(err, explain.ErrNothing) || !strings.Contains(err.Error(), "--trace-fork-before-exec") {
 		t.Errorf("no GPU work but CUDA calls: got error %v, want ErrNothing with advice", err)
 	}
 }

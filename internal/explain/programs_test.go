@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -64,8 +65,8 @@ func TestPrograms(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyzed(t, c.ts)
-			out := text(t, r)
+			r := explaintest.Analyzed(t, c.ts)
+			out := explaintest.Text(t, r)
 			plain := strings.Join(strings.Fields(strings.ReplaceAll(out, "\n", " \n")), " ")
 			for _, s := range c.say {
 				if !strings.Contains(out, s) && !strings.Contains(plain, s) {

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"regexp"
@@ -9,6 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -18,7 +19,7 @@ import (
 func TestReasonsOfMostSteps(t *testing.T) {
 	const rank = 0
 	grown := ""
-	r := analyzed(t, retimed(t, "sglang_stops", func(m *retime.Model) {
+	r := explaintest.Analyzed(t, explaintest.Retimed(t, "sglang_stops", func(m *retime.Model) {
 		for _, o := range m.Ops {
 			switch {
 			case o.Rank != rank || o.Step < 0 || o.Meet != nil:
@@ -31,12 +32,12 @@ func TestReasonsOfMostSteps(t *testing.T) {
 			}
 		}
 	}))
-	checkSentences(t, r)
+	explaintest.CheckSentences(t, r)
 	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
 		return f.Kind == result.Straggler && f.Cause == result.CauseWork && slices.Equal(f.Ranks, []int{rank})
 	})
 	if at < 0 {
-		t.Fatalf("the report lacks a finding that rank %d has more work%s", rank, describe(r))
+		t.Fatalf("the report lacks a finding that rank %d has more work%s", rank, explaintest.Describe(r))
 	}
 	var all []string
 	for _, e := range r.Findings[at].Evidence {
@@ -53,21 +54,21 @@ func TestReasonsOfMostSteps(t *testing.T) {
 
 // TestCPUNotRecorded: in a window without CPU ops, evidence does not mention that the host's activity was not recorded.
 func TestCPUNotRecorded(t *testing.T) {
-	ts := clone(realSet(t, "g_device_r1"))
+	ts := retime.Copy(explaintest.RealSet(t, "g_device_r1"))
 	said := func(r *result.Report) string {
-		all := allWords(r) + text(t, r)
+		all := explaintest.AllWords(r) + explaintest.Text(t, r)
 		for _, g := range r.Gaps {
 			all += "\n" + report.Words(g.Host)
 		}
 		return all
 	}
-	if text := said(analyzed(t, ts)); !strings.Contains(text, "off the CPU") {
+	if text := said(explaintest.Analyzed(t, ts)); !strings.Contains(text, "off the CPU") {
 		t.Errorf("with CPU ops: want evidence that the host was off the CPU, got %s", text)
 	}
 	for _, tr := range ts {
 		tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction })
 	}
-	if text := said(analyzed(t, ts)); strings.Contains(text, "off the CPU") {
+	if text := said(explaintest.Analyzed(t, ts)); strings.Contains(text, "off the CPU") {
 		t.Errorf("without CPU ops: want no evidence that the host was off the CPU, got %s", text)
 	}
 }
@@ -75,7 +76,7 @@ func TestCPUNotRecorded(t *testing.T) {
 // TestUnequalButBalanced: the evidence names a rank that gets three times as many requests, although no rank waits
 // for it.
 func TestUnequalButBalanced(t *testing.T) {
-	ts := clone(realSet(t, "graphs"))
+	ts := retime.Copy(explaintest.RealSet(t, "graphs"))
 	more := regexp.MustCompile(`bs=16`)
 	for i := range ts[1].Spans {
 		s := &ts[1].Spans[i]
@@ -86,11 +87,11 @@ func TestUnequalButBalanced(t *testing.T) {
 	for _, c := range []struct {
 		ts   []*trace.Trace
 		want bool
-	}{{ts, true}, {realSet(t, "graphs"), false}} {
-		r := analyzed(t, c.ts)
-		checkSentences(t, r)
-		if !has(r, result.Balanced) || strings.Contains(allWords(r), "TP01: its steps have 48 requests, the other ranks 16") != c.want {
-			t.Errorf("evidence of three times the requests and a balanced finding: want %v, got %s", c.want, allWords(r))
+	}{{ts, true}, {explaintest.RealSet(t, "graphs"), false}} {
+		r := explaintest.Analyzed(t, c.ts)
+		explaintest.CheckSentences(t, r)
+		if !explaintest.Has(r, result.Balanced) || strings.Contains(explaintest.AllWords(r), "TP01: its steps have 48 requests, the other ranks 16") != c.want {
+			t.Errorf("evidence of three times the requests and a balanced finding: want %v, got %s", c.want, explaintest.AllWords(r))
 		}
 	}
 }

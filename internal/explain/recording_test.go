@@ -1,43 +1,17 @@
-package explain
+package explain_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
-
-// referred explains traces with a reference.
-func referred(t *testing.T, ts []*trace.Trace, ref *trace.Reference) *result.Report {
-	t.Helper()
-	r, err := Analyze(ts, Options{Reference: ref})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkIdentities(t, r)
-	checkSentences(t, r)
-	return r
-}
-
-// stepsOf returns a reference with unrecorded decode steps of this batch and length.
-func stepsOf(batch int, ns int64) *trace.Reference {
-	return &trace.Reference{From: trace.FromTokens, Paces: []trace.StepTime{{Batch: batch, N: 100, Median: ns, Low: ns - ns/50, High: ns + ns/50}}}
-}
-
-// severityOf returns the severity of the finding whose ID has this prefix; "": there is none.
-func severityOf(r *result.Report, begins string) string {
-	for _, f := range r.Findings {
-		if strings.HasPrefix(f.ID, begins) {
-			return f.Severity
-		}
-	}
-	return ""
-}
 
 // TestRecording has real windows of an SGLang without stacks, one of a stopped host and one of a shared device, with
 // references: the overhead of recording is subtracted from findings about hosts, and from no others. (The lateness of
@@ -51,24 +25,24 @@ func TestRecording(t *testing.T) {
 		want      map[string]string
 	}{
 		{"no reference", "sglang_stops", nil, "recording_unknown", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
-		{"possibly shorter", "sglang_stops", stepsOf(16, 3_900*us), "effect=recording_vague", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
-		{"equal length", "sglang_stops", stepsOf(16, 5_000*us), "effect=recording_none", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
-		{"shorter", "sglang_stops", stepsOf(16, 2_600*us), "effect=recording_corrected", map[string]string{host: "low", straggler: "low", "host_bound-prefill": "medium"}},
-		{"faster than outside", "sglang_stops", stepsOf(16, 50_000*us), "recording_unlikely", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
-		{"uneven steps outside", "sglang_stops", uneven(stepsOf(16, 2_600*us), 2.5), "recording_wide", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
-		{"upper bound", "sglang_stops", atMost(stepsOf(16, 5_000*us)), "recording_behind", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
-		{"a similar batch", "sglang_stops", stepsOf(14, 2_600*us), "kind=decode batch=of_batch n=16", map[string]string{host: "low"}},
-		{"another batch", "sglang_stops", stepsOf(8, 2_600*us), "recording_unknown why=recording_unlike batch=of_batch n=16", map[string]string{host: "medium", straggler: "low"}},
-		{"a late device", "sglang_shared", stepsOf(16, 2_600*us), "corrected", map[string]string{"straggler-tp01-device": "high"}},
+		{"possibly shorter", "sglang_stops", explaintest.StepsOf(16, 3_900*us), "effect=recording_vague", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
+		{"equal length", "sglang_stops", explaintest.StepsOf(16, 5_000*us), "effect=recording_none", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"shorter", "sglang_stops", explaintest.StepsOf(16, 2_600*us), "effect=recording_corrected", map[string]string{host: "low", straggler: "low", "host_bound-prefill": "medium"}},
+		{"faster than outside", "sglang_stops", explaintest.StepsOf(16, 50_000*us), "recording_unlikely", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"uneven steps outside", "sglang_stops", uneven(explaintest.StepsOf(16, 2_600*us), 2.5), "recording_wide", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
+		{"upper bound", "sglang_stops", atMost(explaintest.StepsOf(16, 5_000*us)), "recording_behind", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
+		{"a similar batch", "sglang_stops", explaintest.StepsOf(14, 2_600*us), "kind=decode batch=of_batch n=16", map[string]string{host: "low"}},
+		{"another batch", "sglang_stops", explaintest.StepsOf(8, 2_600*us), "recording_unknown why=recording_unlike batch=of_batch n=16", map[string]string{host: "medium", straggler: "low"}},
+		{"a late device", "sglang_shared", explaintest.StepsOf(16, 2_600*us), "corrected", map[string]string{"straggler-tp01-device": "high"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := referred(t, realSet(t, c.set), c.ref)
+			r := explaintest.Referred(t, explaintest.RealSet(t, c.set), c.ref)
 			if got := r.Recording.Says.String(); !strings.Contains(got, c.says) {
 				t.Errorf("got fact %q, want %q in it", got, c.says)
 			}
 			for id, want := range c.want {
-				if got := severityOf(r, id); got != want {
-					t.Errorf("severity of %s: got %q, want %q%s", id, got, want, describe(r))
+				if got := explaintest.SeverityOf(r, id); got != want {
+					t.Errorf("severity of %s: got %q, want %q%s", id, got, want, explaintest.Describe(r))
 				}
 			}
 		})
@@ -89,7 +63,7 @@ func uneven(ref *trace.Reference, factor float64) *trace.Reference {
 
 // TestRecordingRatio: the interval of the ratio follows from those of the medians.
 func TestRecordingRatio(t *testing.T) {
-	o := referred(t, realSet(t, "sglang_stops"), stepsOf(16, 2_600*us)).Recording
+	o := explaintest.Referred(t, explaintest.RealSet(t, "sglang_stops"), explaintest.StepsOf(16, 2_600*us)).Recording
 	if !o.Known || o.Steps < 5 || o.RatioLow > o.Ratio || o.Ratio > o.RatioHigh || o.Added != o.Inside-o.Outside || o.Outside != 2_600*us {
 		t.Errorf("got %+v, want a known ratio within its interval, 2.6 ms outside and at least 5 steps", o)
 	}
@@ -98,9 +72,9 @@ func TestRecordingRatio(t *testing.T) {
 // TestRecordingStacks: without a reference, findings about hosts recorded with Python stacks never have high severity,
 // and the report recommends an action.
 func TestRecordingStacks(t *testing.T) {
-	r := referred(t, realSet(t, "stacks"), nil)
-	if got := severityOf(r, "host_bound-decode"); got != "medium" || !r.Recording.Stacks {
-		t.Errorf("severity of host-bound: got %q, want medium, with stacks recorded%s", got, describe(r))
+	r := explaintest.Referred(t, explaintest.RealSet(t, "stacks"), nil)
+	if got := explaintest.SeverityOf(r, "host_bound-decode"); got != "medium" || !r.Recording.Stacks {
+		t.Errorf("severity of host-bound: got %q, want medium, with stacks recorded%s", got, explaintest.Describe(r))
 	}
 	if got := report.Words(r.Recording.Says); !strings.Contains(got, "--no-with-stack, --lean") {
 		t.Errorf("got recording %q, want advice to record without stacks", got)
@@ -110,39 +84,27 @@ func TestRecordingStacks(t *testing.T) {
 // TestRecordingOnset: a host that becomes late within the window is not due to the profiler, as the earlier steps show,
 // however much it raises the median.
 func TestRecordingOnset(t *testing.T) {
-	ts := retimed(t, "graphs", func(m *retime.Model) { paused(1, 5, 4_000*us)(m) })
-	plain := analyzed(t, realSet(t, "graphs"))
-	ref := stepsOf(plain.Steps[2].Batch, decodeMedian(plain))
+	ts := explaintest.Retimed(t, "graphs", func(m *retime.Model) { explaintest.Paused(1, 5, 4_000*us)(m) })
+	plain := explaintest.Analyzed(t, explaintest.RealSet(t, "graphs"))
+	ref := explaintest.StepsOf(plain.Steps[2].Batch, explaintest.DecodeMedian(plain))
 	for name, ref := range map[string]*trace.Reference{"none": nil, "given": ref} {
-		r := referred(t, ts, ref)
-		if got := severityOf(r, "straggler-tp01-host"); got != "high" {
-			t.Errorf("reference %s: severity of the late host: got %q, want high%s\n%+v", name, got, describe(r), r.Recording)
+		r := explaintest.Referred(t, ts, ref)
+		if got := explaintest.SeverityOf(r, "straggler-tp01-host"); got != "high" {
+			t.Errorf("reference %s: severity of the late host: got %q, want high%s\n%+v", name, got, explaintest.Describe(r), r.Recording)
 		}
 	}
-}
-
-// decodeMedian returns the median length of a report's decode steps.
-func decodeMedian(r *result.Report) int64 {
-	var all []int64
-	for _, s := range r.Steps[1 : len(r.Steps)-1] {
-		if s.Kind == "decode" {
-			all = append(all, s.Ranks[0].Total)
-		}
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
 }
 
 // TestCompareStacks: the comparison notes if only one side was recorded with stacks.
 func TestCompareStacks(t *testing.T) {
 	for _, stripped := range []bool{true, false} {
-		a, b := realSet(t, "stacks"), realSet(t, "stacks")
+		a, b := explaintest.RealSet(t, "stacks"), explaintest.RealSet(t, "stacks")
 		for _, x := range a {
 			if stripped {
-				withoutFrames(x)
+				explaintest.WithoutFrames(x)
 			}
 		}
-		c, err := Compare(a, b, CompareOptions{IDA: "a", IDB: "b"})
+		c, err := explain.Compare(a, b, explain.CompareOptions{IDA: "a", IDB: "b"})
 		if err != nil {
 			t.Fatal(err)
 		}

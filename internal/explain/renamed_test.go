@@ -1,10 +1,12 @@
-package explain
+package explain_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -31,7 +33,7 @@ func TestCompareRenamed(t *testing.T) {
 			}},
 		} {
 			t.Run(set+" "+c.name, func(t *testing.T) {
-				a := realSet(t, set)
+				a := explaintest.RealSet(t, set)
 				other := func(ts []*trace.Trace) []*trace.Trace {
 					for _, tr := range ts {
 						retime.Rename(tr, c.rename)
@@ -41,13 +43,13 @@ func TestCompareRenamed(t *testing.T) {
 					}
 					return ts
 				}
-				if got := compared(t, a, other(retime.Copy(a)), CompareOptions{Limits: anyBy(0.05)}).Regressions; len(got) > 0 {
+				if got := explaintest.Compared(t, a, other(retime.Copy(a)), explain.CompareOptions{Limits: explaintest.AnyBy(0.05)}).Regressions; len(got) > 0 {
 					t.Errorf("unchanged times: got %d regressions, want none, the first: %s", len(got), report.Words(got[0]))
 				}
-				slower := other(retimed(t, set, func(m *retime.Model) {
+				slower := other(explaintest.Retimed(t, set, func(m *retime.Model) {
 					m.Stretch(1.5, func(o *retime.Op) bool { return true })
 				}))
-				if got := compared(t, a, slower, CompareOptions{Limits: anyBy(0.05)}).Regressions; set == "graphs" && len(got) == 0 {
+				if got := explaintest.Compared(t, a, slower, explain.CompareOptions{Limits: explaintest.AnyBy(0.05)}).Regressions; set == "graphs" && len(got) == 0 {
 					t.Error("kernels take 1.5 times as long: got no regression")
 				}
 			})

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // TestContexts: the time of attention grows with contexts. Where the names of steps give these, the explained part is
@@ -21,7 +22,7 @@ func TestContexts(t *testing.T) {
 	}
 	// told gives rank 2's requests the stated number of tokens to attend to, the others' 16,000.
 	told := func(tokens int) func(int, int) string {
-		return func(rank, _ int) string { return decodeOf(16, int(only(rank, int64(tokens), 16_000))) }
+		return func(rank, _ int) string { return explaintest.DecodeOf(16, int(only(rank, int64(tokens), 16_000))) }
 	}
 	vllm := func(rank, _ int) string {
 		k := only(rank, 64_000, 16_000)
@@ -58,24 +59,24 @@ func TestContexts(t *testing.T) {
 			[]string{"rank 2 work 0-13"}, "", "it does extra work"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := even(14)
-			m.name = c.step
-			m.attention = func(rank, _, _ int) int64 { return only(rank, c.attention, 60_000) }
-			m.dense = func(rank, _ int) int64 { return only(rank, c.dense, 40_000) }
-			m.grid = func(rank int) int32 { return int32(only(rank, int64(c.grid), 64)) }
-			r := analyzed(t, m.traces())
-			checkSentences(t, r)
-			got := stragglersOf(r)
+			m := explaintest.Even(14)
+			m.Name = c.step
+			m.Attention = func(rank, _, _ int) int64 { return only(rank, c.attention, 60_000) }
+			m.Dense = func(rank, _ int) int64 { return only(rank, c.dense, 40_000) }
+			m.Grid = func(rank int) int32 { return int32(only(rank, int64(c.grid), 64)) }
+			r := explaintest.Analyzed(t, m.Traces())
+			explaintest.CheckSentences(t, r)
+			got := explaintest.Stragglers(r)
 			slices.Sort(got)
 			if !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
+				t.Errorf("got %q, want %q%s", got, c.want, explaintest.Describe(r))
 			}
-			for _, f := range said(r, result.Straggler) {
+			for _, f := range explaintest.Said(r, result.Straggler) {
 				if want := c.reason; f.Cause == result.CauseWork && f.Reason != want {
-					t.Errorf("got reason %q, want %q%s", f.Reason, want, describe(r))
+					t.Errorf("got reason %q, want %q%s", f.Reason, want, explaintest.Describe(r))
 				}
 			}
-			if text := allWords(r); !strings.Contains(text, c.says) {
+			if text := explaintest.AllWords(r); !strings.Contains(text, c.says) {
 				t.Errorf("the report lacks %q:\n%s", c.says, text)
 			}
 		})
@@ -84,12 +85,12 @@ func TestContexts(t *testing.T) {
 
 // TestGridsInEvidence: evidence gives both numbers of blocks if a rank computes with more blocks.
 func TestGridsInEvidence(t *testing.T) {
-	m := even(10)
-	m.grid = func(rank int) int32 { return map[int]int32{0: 49_152}[rank] + 6_144*int32(min(rank, 1)) }
-	m.dense = func(rank, _ int) int64 { return map[int]int64{0: 200_000}[rank] + 40_000 }
-	r := analyzed(t, m.traces())
-	if text := allWords(r); !strings.Contains(text, "49,152 blocks per launch, others 6,144") {
-		t.Errorf("got %q, want the number of blocks of both sides%s", text, describe(r))
+	m := explaintest.Even(10)
+	m.Grid = func(rank int) int32 { return map[int]int32{0: 49_152}[rank] + 6_144*int32(min(rank, 1)) }
+	m.Dense = func(rank, _ int) int64 { return map[int]int64{0: 200_000}[rank] + 40_000 }
+	r := explaintest.Analyzed(t, m.Traces())
+	if text := explaintest.AllWords(r); !strings.Contains(text, "49,152 blocks per launch, others 6,144") {
+		t.Errorf("got %q, want the number of blocks of both sides%s", text, explaintest.Describe(r))
 	}
 }
 
@@ -109,14 +110,14 @@ func TestLongerContextsAreNotSlow(t *testing.T) {
 		{"from a step on", func(n int) int { return 16_000 + n/8*160_000 }, result.SlowSince},
 	} {
 		for _, told := range []bool{true, false} {
-			m := even(16)
-			m.attention = func(_, n, _ int) int64 { return int64(c.tokens(n)) * 3 }
-			if m.name = func(_, n int) string { return decodeOf(16, c.tokens(n)) }; !told {
-				m.name = func(int, int) string { return decodeOf(16, 16_000) }
+			m := explaintest.Even(16)
+			m.Attention = func(_, n, _ int) int64 { return int64(c.tokens(n)) * 3 }
+			if m.Name = func(_, n int) string { return explaintest.DecodeOf(16, c.tokens(n)) }; !told {
+				m.Name = func(int, int) string { return explaintest.DecodeOf(16, 16_000) }
 			}
-			r := analyzed(t, m.traces())
-			if has(r, c.want) == told {
-				t.Errorf("%s, contexts in step names %v: got finding %s %v, want %v%s", c.name, told, c.want, told, !told, describe(r))
+			r := explaintest.Analyzed(t, m.Traces())
+			if explaintest.Has(r, c.want) == told {
+				t.Errorf("%s, contexts in step names %v: got finding %s %v, want %v%s", c.name, told, c.want, told, !told, explaintest.Describe(r))
 			}
 			for _, f := range r.Findings {
 				if f.Kind == result.Straggler {
@@ -139,13 +140,13 @@ func TestExpertsOnASlowerDevice(t *testing.T) {
 		{150_000, 60_000, "[rank 1 device 0-13]"},
 		{200_000, 60_000, "[rank 1 device 0-13]"},
 	} {
-		m := even(14)
-		m.attention = func(int, int, int) int64 { return 0 }
-		m.experts = func(rank, _, _ int) int64 { return 100_000 + (c.experts-100_000)*int64(boolInt(rank == 1)) }
-		m.dense = func(rank, _ int) int64 { return 40_000 + (c.dense-40_000)*int64(boolInt(rank == 1)) }
-		r := analyzed(t, m.traces())
-		if got := fmt.Sprint(stragglersOf(r)); got != c.want {
-			t.Errorf("%+v: got %s, want %s%s", c, got, c.want, describe(r))
+		m := explaintest.Even(14)
+		m.Attention = func(int, int, int) int64 { return 0 }
+		m.Experts = func(rank, _, _ int) int64 { return 100_000 + (c.experts-100_000)*int64(explaintest.BoolInt(rank == 1)) }
+		m.Dense = func(rank, _ int) int64 { return 40_000 + (c.dense-40_000)*int64(explaintest.BoolInt(rank == 1)) }
+		r := explaintest.Analyzed(t, m.Traces())
+		if got := fmt.Sprint(explaintest.Stragglers(r)); got != c.want {
+			t.Errorf("%+v: got %s, want %s%s", c, got, c.want, explaintest.Describe(r))
 		}
 	}
 }

@@ -1,10 +1,11 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -46,9 +47,9 @@ func TestSharedDevice(t *testing.T) {
 				tr.Source.Rank.TP, tr.Source.Path = rank, fmt.Sprint("rank", rank)
 				ts = append(ts, tr)
 			}
-			r := analyzed(t, ts)
-			if got := stragglersOf(r); !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
+			r := explaintest.Analyzed(t, ts)
+			if got := explaintest.Stragglers(r); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q%s", got, c.want, explaintest.Describe(r))
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -14,29 +15,29 @@ import (
 // recorded say nothing about transfers, and a rank that is late in the common steps stays late to their end.
 func TestShorterWindows(t *testing.T) {
 	for _, set := range []string{"graphs", "balanced", "g_mixed", "sglang_stops"} {
-		base := realSet(t, set)
-		steps := len(newInjector(t, base).ranks[0].Steps)
+		base := explaintest.RealSet(t, set)
+		steps := len(explaintest.NewInjector(t, base).Ranks[0].Steps)
 		for _, keep := range [][2]int{{0, steps - 2}, {0, steps - 3}, {0, steps / 2}, {2, steps - 1}, {steps / 2, steps - 1}} {
 			for rank := range base[:2] {
 				t.Run(fmt.Sprintf("%s rank %d steps %d-%d of %d", set, rank, keep[0], keep[1], steps), func(t *testing.T) {
 					ts := retime.Copy(base)
 					retime.Keep(ts[rank], keep[0], keep[1])
-					r := analyzed(t, ts)
+					r := explaintest.Analyzed(t, ts)
 					for _, f := range r.Findings {
 						if blamesTransfers(f) && (f.FirstStep < keep[0] || f.LastStep > keep[1]) {
 							t.Errorf("got waits for a rank outside its window reported as transfers: %s", report.Words(f.Title))
 						}
 					}
-					for _, f := range said(r, result.Straggler) {
+					for _, f := range explaintest.Said(r, result.Straggler) {
 						if f.FirstStep < keep[0] || f.LastStep > keep[1] {
-							t.Errorf("got %s, want late steps only where all ranks recorded", brief(f))
+							t.Errorf("got %s, want late steps only where all ranks recorded", explaintest.Brief(f))
 						}
 						if set == "g_mixed" && f.Passing {
-							t.Errorf("got passing %s, want lateness to the end of the common steps", brief(f))
+							t.Errorf("got passing %s, want lateness to the end of the common steps", explaintest.Brief(f))
 						}
 					}
-					if set == "g_mixed" && keep[1] > 12 && !slices.Equal(lateRanks(r), []int{0, 1}) {
-						t.Errorf("want both ranks late%s", describe(r))
+					if set == "g_mixed" && keep[1] > 12 && !slices.Equal(explaintest.LateRanks(r), []int{0, 1}) {
+						t.Errorf("want both ranks late%s", explaintest.Describe(r))
 					}
 				})
 			}

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"os"
@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // TestSourcesData checks sources of kernels in captures of a real SGLang against rows that a short Python program
@@ -55,11 +57,11 @@ func TestSourcesData(t *testing.T) {
 		}},
 	} {
 		t.Run(strings.TrimSpace(c.name+" "+c.from), func(t *testing.T) {
-			opt := Options{Quick: true}
+			opt := explain.Options{Quick: true}
 			if c.from != "" {
-				opt.SourcesFrom = Prepare(readDir(t, filepath.Join(data, "traces", c.from)), nil)
+				opt.SourcesFrom = explain.Prepare(explaintest.ReadDir(t, filepath.Join(data, "traces", c.from)), nil)
 			}
-			r, err := Analyze(readDir(t, filepath.Join(data, "traces", c.name)), opt)
+			r, err := explain.Analyze(explaintest.ReadDir(t, filepath.Join(data, "traces", c.name)), opt)
 			if err != nil {
 				t.Fatal(err)
 			}

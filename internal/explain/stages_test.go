@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -40,7 +41,7 @@ func TestPipelineStages(t *testing.T) {
 		ts[i].Source.Rank = trace.Rank{TP: 0, PP: i, DP: -1, EP: -1}
 		ts[i].Source.World = trace.World{Known: true, Rank: i, Size: 2}
 	}
-	r := analyzed(t, ts)
+	r := explaintest.Analyzed(t, ts)
 	for _, f := range r.Findings {
 		title := report.Words(f.Title)
 		if f.Kind == result.CommBound && strings.Contains(f.Title.String(), "without_waiting") || f.Kind == result.SlowLink {

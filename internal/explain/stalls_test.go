@@ -1,11 +1,13 @@
-package explain
+package explain_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -13,8 +15,8 @@ import (
 // stalled makes the hosts of all ranks of a real capture stall at the beginning of two steps.
 func stalled(t *testing.T, set string, ns int64) []*trace.Trace {
 	t.Helper()
-	ranks := len(realSet(t, set))
-	return retimed(t, set, func(m *retime.Model) {
+	ranks := len(explaintest.RealSet(t, set))
+	return explaintest.Retimed(t, set, func(m *retime.Model) {
 		for rank := range ranks {
 			m.Pause(rank, 4, ns)
 			m.Pause(rank, 8, ns)
@@ -37,15 +39,15 @@ func TestStallsOfAllRanks(t *testing.T) {
 		{"graphs", 30_000_000, "high", []string{"2 of 10 decode steps (3, 7) took 31.1 ms instead of 1.14 ms", "84.1 % of the time of all decode steps"}},
 		{"graph_work", 30_000_000, "high", []string{"TP01 does extra work from step 6 on", "67.3 % of the time of all decode steps"}},
 	} {
-		r := analyzed(t, stalled(t, c.set, c.ns))
+		r := explaintest.Analyzed(t, stalled(t, c.set, c.ns))
 		severity := ""
-		for _, f := range said(r, result.SlowStep) {
+		for _, f := range explaintest.Said(r, result.SlowStep) {
 			if f.Severity != "low" {
 				severity = f.Severity
 			}
 		}
 		if severity != c.severity {
-			t.Errorf("%s, %d ns: got slow steps of severity %q, want %q%s", c.set, c.ns, severity, c.severity, describe(r))
+			t.Errorf("%s, %d ns: got slow steps of severity %q, want %q%s", c.set, c.ns, severity, c.severity, explaintest.Describe(r))
 		}
 		for _, want := range c.verdict {
 			if got := report.Words(r.Verdict); !strings.Contains(got, want) {
@@ -66,7 +68,7 @@ func TestStallsOfAllRanksCompared(t *testing.T) {
 		{30_000_000, 0, "Why: gone since A: 2 of 10 decode steps (3, 7) took 31.1 ms"},
 		{3_000_000, 300_000_000, "Why: 2 of 10 decode steps (3, 7) took 301 ms"},
 	} {
-		cmp, err := Compare(stalled(t, "graphs", c.a), stalled(t, "graphs", c.b), CompareOptions{IDA: "a", IDB: "b"})
+		cmp, err := explain.Compare(stalled(t, "graphs", c.a), stalled(t, "graphs", c.b), explain.CompareOptions{IDA: "a", IDB: "b"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +81,7 @@ func TestStallsOfAllRanksCompared(t *testing.T) {
 // TestStallOfFewSteps: one slow step among five takes a large share of the time, but is in the verdict only if it takes
 // more time than all others. Among ten steps, the same share counts.
 func TestStallOfFewSteps(t *testing.T) {
-	ranks := len(realSet(t, "graphs"))
+	ranks := len(explaintest.RealSet(t, "graphs"))
 	for _, c := range []struct {
 		steps    int
 		stall    float64 // length of the slow step, relative to a usual one
@@ -90,7 +92,7 @@ func TestStallOfFewSteps(t *testing.T) {
 		{10, 1.3, "low"},
 		{10, 5, "medium"},
 	} {
-		set := retimed(t, "graphs", func(m *retime.Model) {
+		set := explaintest.Retimed(t, "graphs", func(m *retime.Model) {
 			for rank := range ranks {
 				m.Pause(rank, 4, int64((c.stall-1)*1_140_000))
 			}
@@ -99,7 +101,7 @@ func TestStallOfFewSteps(t *testing.T) {
 			retime.Keep(tr, 0, c.steps)
 		}
 		severity := "low"
-		for _, f := range said(analyzed(t, set), result.SlowStep) {
+		for _, f := range explaintest.Said(explaintest.Analyzed(t, set), result.SlowStep) {
 			if f.Severity != "low" {
 				severity = f.Severity
 			}

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"os"
@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/worth"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -16,7 +18,7 @@ import (
 // TestReplay: replayed steps of real captures take as long as recorded, and their critical paths add up to them to the
 // nanosecond.
 func TestReplay(t *testing.T) {
-	roots := []string{testTraces}
+	roots := []string{explaintest.Traces}
 	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
 		roots = append(roots, filepath.Join(data, "traces"))
 	}
@@ -27,7 +29,7 @@ func TestReplay(t *testing.T) {
 		}
 		for _, dir := range dirs {
 			t.Run(filepath.Base(dir), func(t *testing.T) {
-				r := analyzed(t, readDir(t, dir))
+				r := explaintest.Analyzed(t, explaintest.ReadDir(t, dir))
 				if r.Replay.Steps < 3 {
 					if r.Replay.Known || r.Replay.Why.Key != "replay_few" && r.Replay.Why.Key != "replay_no_gpu" {
 						t.Errorf("%d steps: got replay %+v, want it unknown for too few steps or no GPU work", r.Replay.Steps, r.Replay)
@@ -66,7 +68,7 @@ func TestWorth(t *testing.T) {
 		{"g_mixed", "straggler-tp01-work-10", 3, 0.06},
 	} {
 		t.Run(c.capture, func(t *testing.T) {
-			r := analyzed(t, readDir(t, filepath.Join(testTraces, c.capture)))
+			r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(explaintest.Traces, c.capture)))
 			f := findingOf(r, c.id)
 			if f == nil || !f.Worth.Known {
 				t.Fatalf("%s: got finding %+v, want one with a known worth", c.id, f)
@@ -101,11 +103,11 @@ func findingOf(r *result.Report, id string) *result.Finding {
 
 // TestNotReplayed: a capture that cannot be replayed reports no worth.
 func TestNotReplayed(t *testing.T) {
-	ts := readDir(t, filepath.Join(testTraces, "graph_work"))
+	ts := explaintest.ReadDir(t, filepath.Join(explaintest.Traces, "graph_work"))
 	for _, tr := range ts {
-		cpuOnly(tr)
+		explaintest.CPUOnly(tr)
 	}
-	r := analyzed(t, ts)
+	r := explaintest.Analyzed(t, ts)
 	if r.Replay.Known || r.Replay.Why.Key != "replay_no_gpu" {
 		t.Errorf("got replay %+v, want unknown: no GPU work", r.Replay)
 	}
@@ -130,8 +132,8 @@ func TestWhatIfScope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ts := realSet(t, "compute_skew")
-		got, err := Prepare(ts, nil).WhatIf(Options{}, []worth.Setting{set})
+		ts := explaintest.RealSet(t, "compute_skew")
+		got, err := explain.Prepare(ts, nil).WhatIf(explain.Options{}, []worth.Setting{set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +144,8 @@ func TestWhatIfScope(t *testing.T) {
 			}
 			continue
 		}
-		f := findingOf(analyzed(t, realSet(t, "compute_skew")), c.finding)
-		if len(of) != 1 || of[0].Finding != c.finding || of[0].Step != f.Worth.Step || of[0].Steps != f.Worth.Steps || abs(of[0].Without-f.Worth.Without) > f.Worth.Step/100 {
+		f := findingOf(explaintest.Analyzed(t, explaintest.RealSet(t, "compute_skew")), c.finding)
+		if len(of) != 1 || of[0].Finding != c.finding || of[0].Step != f.Worth.Step || of[0].Steps != f.Worth.Steps || explaintest.Abs(of[0].Without-f.Worth.Without) > f.Worth.Step/100 {
 			t.Errorf("%s: got rows %+v, want one with the worth %+v", c.text, of, f.Worth)
 		}
 	}
@@ -153,25 +155,25 @@ func TestWhatIfScope(t *testing.T) {
 // recording. Without a reference it is that of the recorded steps.
 func TestWorthWithoutRecording(t *testing.T) {
 	slow := func() []*trace.Trace {
-		return retimed(t, "graphs", func(m *retime.Model) {
+		return explaintest.Retimed(t, "graphs", func(m *retime.Model) {
 			for n := 1; n < m.Steps; n++ { // recording slows all hosts
 				for rank := range 4 {
 					m.Pause(rank, n, 2000*us)
 				}
 			}
-			slowed(1.5, 1, 2)(m)
+			explaintest.Slowed(1.5, 1, 2)(m)
 		})
 	}
-	plain := referred(t, slow(), nil)
-	for _, ref := range []*trace.Reference{nil, stepsOf(plain.Steps[2].Batch, decodeMedian(plain)*2/3)} {
-		r := referred(t, slow(), ref)
-		late := said(r, result.Straggler)
+	plain := explaintest.Referred(t, slow(), nil)
+	for _, ref := range []*trace.Reference{nil, explaintest.StepsOf(plain.Steps[2].Batch, explaintest.DecodeMedian(plain)*2/3)} {
+		r := explaintest.Referred(t, slow(), ref)
+		late := explaintest.Said(r, result.Straggler)
 		if len(late) == 0 || late[0].Cause != result.CauseDevice {
-			t.Fatalf("got no late device%s", describe(r))
+			t.Fatalf("got no late device%s", explaintest.Describe(r))
 		}
 		w := late[0].Worth
 		if w.Unrecorded != (ref != nil) || ref != nil && (w.Step > plain.Steps[2].Ranks[0].Period*4/5 || w.Gain() <= 0) {
-			t.Errorf("reference %v: got worth %+v, recording %+v%s", ref != nil, w, r.Recording, describe(r))
+			t.Errorf("reference %v: got worth %+v, recording %+v%s", ref != nil, w, r.Recording, explaintest.Describe(r))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"errors"
@@ -8,53 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // Degraded captures: clocks that drift, unrecorded launches, windows that begin late or end early. Their findings must
 // be those of the intact captures, or fewer, and no others.
-
-// stepsOnly returns a set in which one rank has only some of its steps.
-func stepsOnly(set []*trace.Trace, rank, first, last int) []*trace.Trace {
-	out := clone(set)
-	retime.Keep(out[rank], first, last)
-	return out
-}
-
-// stretch lengthens the kernels of a step by a share per rank: between two collectives each rank takes longer by its
-// own share, and waits for the slowest.
-func (in *injector) stretch(step int, share func(rank int) float64) {
-	n := len(in.comms[0][step])
-	extra := make([][]int64, len(in.ranks))
-	for i, r := range in.ranks {
-		extra[i] = make([]int64, n+1)
-		at := 0
-		for j := range r.Ops {
-			o := &r.Ops[j]
-			switch {
-			case int(o.Step) != step:
-			case o.Comm():
-				at++
-			case at < n:
-				d := int64(share(i) * float64(o.End-o.Start))
-				in.pauses[i] = append(in.pauses[i], pause{o.End - 1, d})
-				extra[i][at] += d
-			}
-		}
-	}
-	for at := range n {
-		var most int64
-		for i := range in.ranks {
-			most = max(most, extra[i][at])
-		}
-		for i, r := range in.ranks {
-			in.pauses[i] = append(in.pauses[i], pause{r.Ops[in.comms[i][step][at]].End - 1, most - extra[i][at]})
-		}
-	}
-}
 
 // TestDriftInShortWindows: clocks of hosts that drift by 20 to 200 µs per second change nothing in windows of 60 to 650
 // ms, in which collectives last at most as long as the accumulated drift.
@@ -63,15 +26,15 @@ func TestDriftInShortWindows(t *testing.T) {
 		t.Skip("many cases")
 	}
 	for _, name := range []string{"graph_work", "compute_skew", "sglang_shared"} {
-		whole := realSet(t, name)
-		want := analyzed(t, whole)
+		whole := explaintest.RealSet(t, name)
+		want := explaintest.Analyzed(t, whole)
 		for rank := range whole {
 			for _, ppm := range []float64{-50, 100} {
-				drifting := clone(whole)
+				drifting := retime.Copy(whole)
 				retime.Clock(drifting[rank], 0, ppm*1e-6)
-				got := analyzed(t, drifting)
-				if !slices.Equal(stragglersOf(got), stragglersOf(want)) || has(got, result.Balanced) != has(want, result.Balanced) {
-					t.Errorf("%s, rank %d gains %g µs a second: got %q, want %q%s", name, rank, ppm, stragglersOf(got), stragglersOf(want), describe(got))
+				got := explaintest.Analyzed(t, drifting)
+				if !slices.Equal(explaintest.Stragglers(got), explaintest.Stragglers(want)) || explaintest.Has(got, result.Balanced) != explaintest.Has(want, result.Balanced) {
+					t.Errorf("%s, rank %d gains %g µs a second: got %q, want %q%s", name, rank, ppm, explaintest.Stragglers(got), explaintest.Stragglers(want), explaintest.Describe(got))
 				}
 			}
 		}
@@ -95,14 +58,14 @@ func TestLaunchesNotRecorded(t *testing.T) {
 		{"graphs", 1, nil},
 		{"graphs", 0.3, nil},
 	} {
-		set := realSet(t, c.name)
+		set := explaintest.RealSet(t, c.name)
 		for i := range set {
 			retime.DropLaunches(set[i], c.share, uint64(i))
 		}
-		r := analyzed(t, set)
-		got := stragglersOf(r, result.CauseDevice, result.CauseHost, result.CauseUnknown)
+		r := explaintest.Analyzed(t, set)
+		got := explaintest.Stragglers(r, result.CauseDevice, result.CauseHost, result.CauseUnknown)
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s, %.0f %% of the launches lost: got %q, want %q%s", c.name, 100*c.share, got, c.want, describe(r))
+			t.Errorf("%s, %.0f %% of the launches lost: got %q, want %q%s", c.name, 100*c.share, got, c.want, explaintest.Describe(r))
 		}
 		for _, f := range r.Findings {
 			for _, e := range f.Evidence {
@@ -129,9 +92,9 @@ func TestWindowsApart(t *testing.T) {
 		{"graphs", 0, 6, nil},
 		{"graphs", 5, 10, nil},
 	} {
-		r := analyzed(t, stepsOnly(realSet(t, c.name), 1, c.first, c.last))
-		if got := stragglersOf(r); !slices.Equal(got, c.want) {
-			t.Errorf("%s, rank 1 with steps %d-%d: got %q, want %q%s", c.name, c.first, c.last, got, c.want, describe(r))
+		r := explaintest.Analyzed(t, explaintest.StepsOnly(explaintest.RealSet(t, c.name), 1, c.first, c.last))
+		if got := explaintest.Stragglers(r); !slices.Equal(got, c.want) {
+			t.Errorf("%s, rank 1 with steps %d-%d: got %q, want %q%s", c.name, c.first, c.last, got, c.want, explaintest.Describe(r))
 		}
 		apart := false
 		for _, f := range r.Findings {
@@ -141,7 +104,7 @@ func TestWindowsApart(t *testing.T) {
 			}
 		}
 		if !apart {
-			t.Errorf("%s: the report does not state that rank 1 has only steps %d-%d%s", c.name, c.first, c.last, describe(r))
+			t.Errorf("%s: the report does not state that rank 1 has only steps %d-%d%s", c.name, c.first, c.last, explaintest.Describe(r))
 		}
 	}
 }
@@ -166,16 +129,16 @@ func TestManyLate(t *testing.T) {
 		{"three of four from step 5 on", func(step, rank int) bool { return rank != 2 && step >= 5 }, "straggler-tp00-and-2-device-5 [0 1 3]"},
 		{"another rank in each step", func(step, rank int) bool { return who[step] == rank }, "imbalance-tp00-device-1 [0 1 2 3]"},
 	} {
-		in := newInjector(t, realSet(t, "graphs"))
-		for n := range in.comms[0] {
-			in.stretch(n, func(rank int) float64 {
+		in := explaintest.NewInjector(t, explaintest.RealSet(t, "graphs"))
+		for n := range in.Comms[0] {
+			in.Stretch(n, func(rank int) float64 {
 				if c.late(n, rank) {
 					return 0.3
 				}
 				return 0
 			})
 		}
-		r := analyzed(t, in.done())
+		r := explaintest.Analyzed(t, in.Done())
 		var got []string
 		for _, f := range r.Findings {
 			if f.Kind == result.Straggler {
@@ -183,8 +146,8 @@ func TestManyLate(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		if strings.Join(got, ", ") != c.want || has(r, result.Balanced) != (c.want == "") {
-			t.Errorf("%s: got %q, want %q%s", c.name, got, c.want, describe(r))
+		if strings.Join(got, ", ") != c.want || explaintest.Has(r, result.Balanced) != (c.want == "") {
+			t.Errorf("%s: got %q, want %q%s", c.name, got, c.want, explaintest.Describe(r))
 		}
 		for _, f := range r.Findings {
 			if len(f.Ranks) == 3 && (f.CostNSPerStep < 200_000 || f.CostNSPerStep > 350_000) {
@@ -196,40 +159,32 @@ func TestManyLate(t *testing.T) {
 
 // TestNotOneCapture: ranks of two captures are refused; with --force the report notes it.
 func TestNotOneCapture(t *testing.T) {
-	mixed := []*trace.Trace{realSet(t, "sglang_shared")[0], realSet(t, "sglang_stops")[1]}
-	var refused *NotOneError
-	if _, err := Analyze(mixed, Options{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TP01 was recorded 24 s apart from TP00") {
+	mixed := []*trace.Trace{explaintest.RealSet(t, "sglang_shared")[0], explaintest.RealSet(t, "sglang_stops")[1]}
+	var refused *explain.NotOneError
+	if _, err := explain.Analyze(mixed, explain.Options{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TP01 was recorded 24 s apart from TP00") {
 		t.Errorf("ranks of two captures: got error %v, want a refusal: TP01 was recorded 24 s apart", err)
 	}
-	if r, err := Analyze(mixed, Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(text(t, r), "not one capture: TP01") {
+	if r, err := explain.Analyze(mixed, explain.Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(explaintest.Text(t, r), "not one capture: TP01") {
 		t.Errorf("forced: got error %v, want a report that begins with the doubt", err)
 	}
-	hosts := realSet(t, "graphs") // clocks of hosts may differ by any amount
+	hosts := explaintest.RealSet(t, "graphs") // clocks of hosts may differ by any amount
 	retime.Clock(hosts[1], 3600e9, 0)
-	if r := analyzed(t, hosts); !has(r, result.Balanced) {
-		t.Errorf("a clock an hour ahead: want balanced%s", describe(r))
+	if r := explaintest.Analyzed(t, hosts); !explaintest.Has(r, result.Balanced) {
+		t.Errorf("a clock an hour ahead: want balanced%s", explaintest.Describe(r))
 	}
-}
-
-func text(t *testing.T, r *result.Report) string {
-	var b strings.Builder
-	if err := report.Text(&b, r, report.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // TestLostRank: the recording lost one rank's GPU work and kept its launches. The report says so, and reports no waits
 // between ranks.
 func TestLostRank(t *testing.T) {
-	ts := clone(realSet(t, "graph_work"))
+	ts := retime.Copy(explaintest.RealSet(t, "graph_work"))
 	ts[1].Spans = slices.DeleteFunc(ts[1].Spans, func(s trace.Span) bool { return s.Cat == trace.Kernel })
-	r := analyzed(t, ts)
-	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" }) || len(stragglersOf(r)) > 0 || has(r, result.Balanced) ||
-		strings.Contains(allWords(r), "on all ranks") || strings.Contains(allWords(r), "transfers grew") {
-		t.Errorf("want data-lost-tp01 and no findings about waits between ranks%s", describe(r))
+	r := explaintest.Analyzed(t, ts)
+	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" }) || len(explaintest.Stragglers(r)) > 0 || explaintest.Has(r, result.Balanced) ||
+		strings.Contains(explaintest.AllWords(r), "on all ranks") || strings.Contains(explaintest.AllWords(r), "transfers grew") {
+		t.Errorf("want data-lost-tp01 and no findings about waits between ranks%s", explaintest.Describe(r))
 	}
-	whole := analyzed(t, realSet(t, "graph_work"))
+	whole := explaintest.Analyzed(t, explaintest.RealSet(t, "graph_work"))
 	for n := range r.Steps { // its means are those of the recorded rank
 		if got := r.Steps[n].Ranks; len(got) != 1 || got[0].Compute != whole.Steps[n].Ranks[0].Compute || got[0].Kernels != whole.Steps[n].Ranks[0].Kernels {
 			t.Errorf("step %d: got %+v, want the figures of TP00 in %+v", n, got, whole.Steps[n].Ranks)
@@ -251,7 +206,7 @@ func TestLostSteps(t *testing.T) {
 		{"the second half", "balanced", func(step int) bool { return step >= 5 }, []int{5, 6, 7, 8, 9}},
 		{"a graph launch", "graphs", func(step int) bool { return step == 6 }, []int{6}},
 	} {
-		ts := clone(realSet(t, c.base))
+		ts := retime.Copy(explaintest.RealSet(t, c.base))
 		launched := map[int64]int{} // correlation id -> step
 		passes, _ := trace.Passes(ts[1])
 		for _, s := range ts[1].Spans {
@@ -263,7 +218,7 @@ func TestLostSteps(t *testing.T) {
 			step, ok := launched[s.Corr]
 			return s.Cat.OnGPU() && ok && step >= 0 && c.lost(step)
 		})
-		r, whole := analyzed(t, ts), analyzed(t, realSet(t, c.base))
+		r, whole := explaintest.Analyzed(t, ts), explaintest.Analyzed(t, explaintest.RealSet(t, c.base))
 		var got []int
 		for _, f := range r.Findings {
 			if f.ID == "data-lost-tp01" {
@@ -272,7 +227,7 @@ func TestLostSteps(t *testing.T) {
 		}
 		named := strings.Contains(report.Words(r.Verdict), "lost GPU work of TP01")
 		if !slices.Equal(got, c.steps) || named != (c.steps != nil) {
-			t.Errorf("%s: got lost steps %v, want %v%s", c.name, got, c.steps, describe(r))
+			t.Errorf("%s: got lost steps %v, want %v%s", c.name, got, c.steps, explaintest.Describe(r))
 		}
 		for n := range r.Steps {
 			ranks, all := r.Steps[n].Ranks, whole.Steps[n].Ranks
@@ -288,10 +243,10 @@ func TestLostSteps(t *testing.T) {
 				}
 			}
 		}
-		for _, f := range said(r, result.Straggler) {
+		for _, f := range explaintest.Said(r, result.Straggler) {
 			for _, n := range f.Steps {
 				if c.lost(n) {
-					t.Errorf("%s: %s is called late in step %d, where ranks cannot be compared%s", c.name, f.Names, n, describe(r))
+					t.Errorf("%s: %s is called late in step %d, where ranks cannot be compared%s", c.name, f.Names, n, explaintest.Describe(r))
 				}
 			}
 		}
@@ -300,8 +255,8 @@ func TestLostSteps(t *testing.T) {
 
 // TestUncompared: the report says that ranks could not be compared.
 func TestUncompared(t *testing.T) {
-	alone := realSet(t, "balanced")[:1]
-	quiet := clone(realSet(t, "balanced"))
+	alone := explaintest.RealSet(t, "balanced")[:1]
+	quiet := retime.Copy(explaintest.RealSet(t, "balanced"))
 	for _, tr := range quiet {
 		collective := map[int64]bool{}
 		for _, s := range tr.Spans {
@@ -316,11 +271,11 @@ func TestUncompared(t *testing.T) {
 		ts   []*trace.Trace
 		want string
 	}{
-		{"all ranks", realSet(t, "balanced"), ""},
+		{"all ranks", explaintest.RealSet(t, "balanced"), ""},
 		{"one of four", alone, "4 ranks, and the capture has one"},
 		{"no collectives", quiet, "ran no collectives"},
 	} {
-		short := strings.Join(strings.Fields(text(t, analyzed(t, c.ts))), " ")
+		short := strings.Join(strings.Fields(explaintest.Text(t, explaintest.Analyzed(t, c.ts))), " ")
 		if strings.Contains(short, "a rank is late is unknown: ") != (c.want != "") || !strings.Contains(short, c.want) {
 			t.Errorf("%s: want %q in: %s", c.name, c.want, short)
 		}
@@ -331,23 +286,23 @@ func TestUncompared(t *testing.T) {
 // single rank without work among others of its replica does.
 func TestIdleReplica(t *testing.T) {
 	for _, lost := range []bool{false, true} {
-		ts := append(clone(realSet(t, "graph_work")), clone(realSet(t, "graph_work"))...)
+		ts := append(retime.Copy(explaintest.RealSet(t, "graph_work")), retime.Copy(explaintest.RealSet(t, "graph_work"))...)
 		for i, one := range ts {
 			one.Source.Rank = trace.Rank{TP: i % 2, DP: i / 2, PP: -1, EP: -1}
 			if i == 3 || i == 2 && !lost {
 				one.Spans, one.Ops = nil, nil
 			}
 		}
-		r := analyzed(t, ts)
+		r := explaintest.Analyzed(t, ts)
 		for _, rank := range []string{"tp00-dp01", "tp01-dp01"} {
 			idle := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-idle-"+rank })
 			empty := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-empty-"+rank })
 			if idle == lost || empty != (lost && rank == "tp01-dp01") {
-				t.Errorf("lost %t: %s: got idle %t, empty %t%s", lost, rank, idle, empty, describe(r))
+				t.Errorf("lost %t: %s: got idle %t, empty %t%s", lost, rank, idle, empty, explaintest.Describe(r))
 			}
 		}
-		if late := stragglersOf(r); !lost && len(late) != 1 {
-			t.Errorf("got late ranks %v, want the one of the other replica%s", late, describe(r))
+		if late := explaintest.Stragglers(r); !lost && len(late) != 1 {
+			t.Errorf("got late ranks %v, want the one of the other replica%s", late, explaintest.Describe(r))
 		}
 	}
 }

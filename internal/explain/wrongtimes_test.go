@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -16,13 +17,13 @@ func TestWrongTimes(t *testing.T) {
 		late  int64
 		wrong bool
 	}{{0, false}, {1, false}, {200, true}} {
-		m := even(16)
-		m.dense = func(_, n int) int64 { return 40_000 * int64(1+n/8*4) }
-		ts := m.traces()
+		m := explaintest.Even(16)
+		m.Dense = func(_, n int) int64 { return 40_000 * int64(1+n/8*4) }
+		ts := m.Traces()
 		if c.late > 0 {
 			ts[0].Notes = append(ts[0].Notes, trace.Note{Kind: trace.NoteLateOps, Count: c.late})
 		}
-		r, found := analyzed(t, ts), false
+		r, found := explaintest.Analyzed(t, ts), false
 		for _, f := range r.Findings {
 			if f.Kind != result.SlowSince {
 				continue
@@ -34,10 +35,10 @@ func TestWrongTimes(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%d late ops: the slower steps were not found%s", c.late, describe(r))
+			t.Errorf("%d late ops: the slower steps were not found%s", c.late, explaintest.Describe(r))
 		}
-		if said := strings.Contains(allWords(r), "end after the synchronisation that waited for them"); said != c.wrong {
-			t.Errorf("%d late ops: said %v, want %v%s", c.late, said, c.wrong, describe(r))
+		if said := strings.Contains(explaintest.AllWords(r), "end after the synchronisation that waited for them"); said != c.wrong {
+			t.Errorf("%d late ops: said %v, want %v%s", c.late, said, c.wrong, explaintest.Describe(r))
 		}
 	}
 }
