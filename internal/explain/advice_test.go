@@ -1,13 +1,11 @@
 package explain_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // TestGraphsAdvised: CUDA graphs are advised where they would help, for the launches that usually cost most.
@@ -30,30 +28,4 @@ func TestGraphsAdvised(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestPrefillOfGPUOnly reduces captures to calls and GPU work, as in windows without CPU activities: their prefill is
-// still a step, before those that replay graphs.
-func TestPrefillOfGPUOnly(t *testing.T) {
-	for set, prefills := range map[string]int{"graphs": 1, "g_mixed": 2, "g_device_r1": 1} {
-		t.Run(set, func(t *testing.T) {
-			want := explaintest.Analyzed(t, explaintest.RealSet(t, set))
-			ts := retime.Copy(explaintest.RealSet(t, set))
-			for _, tr := range ts {
-				tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool {
-					return !s.Cat.OnGPU() && !s.Cat.Launch() && s.Cat != trace.Window
-				})
-			}
-			r := explaintest.Analyzed(t, ts)
-			eager := 0 // steps without graphs that have as many kernels as a prefill
-			for _, s := range r.Steps {
-				if s.Ranks[0].Graphs == 0 && 2*s.Ranks[0].Kernels > want.Steps[0].Ranks[0].Kernels {
-					eager++
-				}
-			}
-			if eager == 0 || eager > prefills {
-				t.Errorf("got %d prefill steps before the replays, want %d: the first steps are %s and %s of %d%s", eager, prefills, r.Steps[0].Name, r.Steps[1].Name, len(r.Steps), explaintest.Describe(r))
-			}
-		})
-	}
 }

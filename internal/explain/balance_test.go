@@ -1,10 +1,7 @@
 package explain_test
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -78,43 +75,6 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// TestEvenedOut: balancing gains the difference to the mean in each place, since no work goes away. Of four ranks,
-// three take 100 µs in each of three layers and one 200, so the gain is 3 × 75 µs, not the 3 × 100 by which that rank
-// exceeds the others.
-func TestEvenedOut(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		work    string
-		slowest func(step, layer int) int
-		kind    string // of the finding that reports it
-	}{
-		{"experts, always one rank", result.Experts, func(int, int) int { return 1 }, result.Straggler},
-		{"experts, another rank in each layer", result.Experts, func(_, layer int) int { return layer }, result.UnevenExperts},
-		{"attention, another rank in each layer", result.Attention, func(_, layer int) int { return layer }, result.UnevenAttention},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := explaintest.Even(12)
-			m.Waits = true
-			m.Name = func(int, int) string { return "step[DECODE bs=16]" }
-			of := func(rank, step, layer int) int64 {
-				return 100_000 + 100_000*int64(explaintest.BoolInt(rank == c.slowest(step, layer)))
-			}
-			if m.Experts = of; c.work == result.Attention {
-				m.Attention, m.Experts = of, explaintest.Even(12).Experts
-			}
-			r := explaintest.Analyzed(t, m.Traces())
-			at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == c.kind })
-			if at < 0 {
-				t.Fatalf("no finding of kind %s%s", c.kind, explaintest.Describe(r))
-			}
-			x := r.Findings[at].Worth
-			if won := x.Step - x.Without; !x.Known || x.Kind != "decode" || won < 223_000 || won > 227_000 || x.High >= x.Step {
-				t.Errorf("balancing gains %d ns, want 223 to 227 µs: worth %+v, replay %+v%s", won, x, r.Replay, explaintest.Describe(r))
-			}
-		})
-	}
-}
-
 // TestBalanceOfLayers: if each rank is the slowest in some layer, sums over a step do not show the waits.
 func TestBalanceOfLayers(t *testing.T) {
 	m := explaintest.Even(12)
@@ -132,74 +92,6 @@ func TestBalanceOfLayers(t *testing.T) {
 	}
 }
 
-// TestEvenIsSilent: differences of a few percent between ranks are not a finding, nor is a rank with a slow device, nor
-// are ranks without expert coordinates.
-func TestEvenIsSilent(t *testing.T) {
-	silent := func(t *testing.T, r *result.Report) {
-		t.Helper()
-		if text := explaintest.AllFacts(r); strings.Contains(text, "uneven_") {
-			t.Errorf("got uneven work, want none:\n%s", text)
-		}
-	}
-	for seed := range uint64(20) {
-		t.Run(fmt.Sprint("healthy ", seed), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(seed, 0))
-			m := explaintest.Even(14)
-			some := func(ns float64) int64 { return int64(ns * (1 + 0.03*rng.NormFloat64())) }
-			m.Experts = func(int, int, int) int64 { return some(100_000) }
-			m.Attention = func(int, int, int) int64 { return some(60_000) }
-			r := explaintest.Analyzed(t, m.Traces())
-			silent(t, r)
-			if b := explaintest.BalanceRows(r, result.Experts)[0]; b.Same > 0.5 {
-				t.Errorf("got %+v, want same of at most 0.5", b)
-			}
-			if len(explaintest.Said(r, result.Straggler)) > 0 {
-				t.Errorf("got a late rank, want none%s", explaintest.Describe(r))
-			}
-		})
-	}
-	t.Run("a slow device", func(t *testing.T) {
-		m := explaintest.Even(14)
-		slow := func(rank int, ns int64) int64 { return ns + ns*int64(explaintest.BoolInt(rank == 3)) }
-		m.Experts = func(rank, _, _ int) int64 { return slow(rank, 100_000) }
-		m.Attention = func(rank, _, _ int) int64 { return slow(rank, 60_000) }
-		m.Dense = func(rank, _ int) int64 { return slow(rank, 40_000) }
-		r := explaintest.Analyzed(t, m.Traces())
-		silent(t, r)
-		if got := fmt.Sprint(explaintest.Stragglers(r)); got != "[rank 3 device 0-13]" {
-			t.Errorf("got %s, want rank 3 late by its device in steps 0-13%s", got, explaintest.Describe(r))
-		}
-	})
-	t.Run("no coordinates", func(t *testing.T) {
-		m := explaintest.Even(14)
-		m.Experts = func(rank, _, _ int) int64 { return 100_000 + 100_000*int64(explaintest.BoolInt(rank == 3)) }
-		ts := m.Traces()
-		for _, tr := range ts {
-			tr.Source.Rank.DP, tr.Source.Rank.EP = -1, -1
-		}
-		if r := explaintest.Analyzed(t, ts); len(r.Balance) > 0 {
-			t.Errorf("got balance %+v, want none without expert coordinates", r.Balance)
-		}
-	})
-}
-
-// TestUntoldIsNotBalanced: software devices may be slow in turns, so waits of 225 µs per step for changing ranks are no
-// finding; but the capture is not called balanced either.
-func TestUntoldIsNotBalanced(t *testing.T) {
-	m := explaintest.Even(12)
-	m.Soft = true
-	m.Experts = func(rank, step, layer int) int64 {
-		return 100_000 + 100_000*int64(explaintest.BoolInt(rank == (step*step+layer)%4))
-	}
-	r := explaintest.Analyzed(t, m.Traces())
-	if b := explaintest.BalanceRows(r, result.Experts)[0]; b.Waited != 225_000 || explaintest.Has(r, result.UnevenExperts) || len(explaintest.Stragglers(r)) > 0 {
-		t.Fatalf("got %+v, want 225 µs waited and no findings%s", b, explaintest.Describe(r))
-	}
-	if explaintest.Has(r, result.Balanced) {
-		t.Errorf("got balanced, want no statement%s", explaintest.Describe(r))
-	}
-}
-
 // TestIdleRank: a data-parallel rank without requests has no attention work.
 func TestIdleRank(t *testing.T) {
 	m := explaintest.Even(12)
@@ -214,22 +106,5 @@ func TestIdleRank(t *testing.T) {
 	rows := explaintest.BalanceRows(r, result.Attention)
 	if len(rows) != 1 || rows[0].Ratio != 0.75 || len(rows[0].Layers) != 3 {
 		t.Errorf("got %+v, want one row with ratio 0.75 and 3 layers%s", rows, explaintest.Describe(r))
-	}
-}
-
-// TestUnfeltImbalance: attention is uneven, but another rank is later still, so no rank waits for the one
-// with the most attention.
-func TestUnfeltImbalance(t *testing.T) {
-	m := explaintest.Even(12)
-	m.Name = func(int, int) string { return "step[DECODE bs=16]" }
-	m.Attention = func(rank, _, _ int) int64 { return 60_000 + 100_000*int64(explaintest.BoolInt(rank == 1)) }
-	m.Grid = func(rank int) int32 { return 64 + 64*int32(explaintest.BoolInt(rank == 0)) }
-	m.Dense = func(rank, _ int) int64 { return 40_000 + 400_000*int64(explaintest.BoolInt(rank == 0)) }
-	r := explaintest.Analyzed(t, m.Traces())
-	if b := explaintest.BalanceRows(r, result.Attention)[0]; b.Lost != 225_000 || b.Waited != 0 {
-		t.Errorf("got %+v, want 225 µs lost and nothing waited", b)
-	}
-	if text := explaintest.AllFacts(r); strings.Contains(text, "uneven_attention") {
-		t.Errorf("got uneven attention, want none:\n%s", text)
 	}
 }

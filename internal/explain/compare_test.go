@@ -219,3 +219,25 @@ func TestCompareReplicas(t *testing.T) {
 		t.Errorf("got %d decode steps compared, want 10", d.NA)
 	}
 }
+
+// TestCompareStacks: the comparison notes if only one side was recorded with stacks.
+func TestCompareStacks(t *testing.T) {
+	for _, stripped := range []bool{true, false} {
+		a, b := explaintest.RealSet(t, "stacks"), explaintest.RealSet(t, "stacks")
+		for _, x := range a {
+			if stripped {
+				explaintest.WithoutFrames(x)
+			}
+		}
+		c, err := explain.Compare(a, b, explain.CompareOptions{IDA: "a", IDB: "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(c.Unlike, func(f fact.Fact) bool {
+			return strings.HasPrefix(report.Words(f), "only b was recorded with Python stacks")
+		})
+		if said != stripped {
+			t.Errorf("stripped %v: got differences %v, want a note on stacks: %v", stripped, c.Unlike, stripped)
+		}
+	}
+}

@@ -95,3 +95,19 @@ func TestUnequalButBalanced(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsOfWork: the evidence includes the larger batch of the late rank.
+func TestReasonsOfWork(t *testing.T) {
+	ts := retime.Copy(explaintest.RealSet(t, "graph_work"))
+	for i := range ts[1].Spans {
+		s := &ts[1].Spans[i]
+		if step, ok := trace.ParseStep(ts[1].Strings.Get(s.Name)); ok && step.Kind == trace.Decode {
+			s.Name = ts[1].Strings.Intern([]byte("step[DECODE bs=64]"))
+		}
+	}
+	r := explaintest.Analyzed(t, ts)
+	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Cause == result.CauseWork })
+	if at < 0 || !strings.Contains(explaintest.AllWords(r), "its steps have 64 requests, the other ranks ") {
+		t.Errorf("the evidence lacks the batch of 64 requests%s\n%s", explaintest.Describe(r), explaintest.AllWords(r))
+	}
+}

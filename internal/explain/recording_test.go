@@ -1,12 +1,9 @@
 package explain_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
-	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
@@ -91,28 +88,6 @@ func TestRecordingOnset(t *testing.T) {
 		r := explaintest.Referred(t, ts, ref)
 		if got := explaintest.SeverityOf(r, "straggler-tp01-host"); got != "high" {
 			t.Errorf("reference %s: severity of the late host: got %q, want high%s\n%+v", name, got, explaintest.Describe(r), r.Recording)
-		}
-	}
-}
-
-// TestCompareStacks: the comparison notes if only one side was recorded with stacks.
-func TestCompareStacks(t *testing.T) {
-	for _, stripped := range []bool{true, false} {
-		a, b := explaintest.RealSet(t, "stacks"), explaintest.RealSet(t, "stacks")
-		for _, x := range a {
-			if stripped {
-				explaintest.WithoutFrames(x)
-			}
-		}
-		c, err := explain.Compare(a, b, explain.CompareOptions{IDA: "a", IDB: "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := slices.ContainsFunc(c.Unlike, func(f fact.Fact) bool {
-			return strings.HasPrefix(report.Words(f), "only b was recorded with Python stacks")
-		})
-		if said != stripped {
-			t.Errorf("stripped %v: got differences %v, want a note on stacks: %v", stripped, c.Unlike, stripped)
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package explain_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -65,5 +68,22 @@ func TestForeignRank(t *testing.T) {
 				t.Errorf("got no error and no leading data finding of high severity%s", explaintest.Describe(r))
 			}
 		})
+	}
+}
+
+// TestNotOneCapture: ranks of two captures are refused; with --force the report notes it.
+func TestNotOneCapture(t *testing.T) {
+	mixed := []*trace.Trace{explaintest.RealSet(t, "sglang_shared")[0], explaintest.RealSet(t, "sglang_stops")[1]}
+	var refused *explain.NotOneError
+	if _, err := explain.Analyze(mixed, explain.Options{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TP01 was recorded 24 s apart from TP00") {
+		t.Errorf("ranks of two captures: got error %v, want a refusal: TP01 was recorded 24 s apart", err)
+	}
+	if r, err := explain.Analyze(mixed, explain.Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(explaintest.Text(t, r), "not one capture: TP01") {
+		t.Errorf("forced: got error %v, want a report that begins with the doubt", err)
+	}
+	hosts := explaintest.RealSet(t, "graphs") // clocks of hosts may differ by any amount
+	retime.Clock(hosts[1], 3600e9, 0)
+	if r := explaintest.Analyzed(t, hosts); !explaintest.Has(r, result.Balanced) {
+		t.Errorf("a clock an hour ahead: want balanced%s", explaintest.Describe(r))
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
-	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -194,21 +193,5 @@ func TestSGLangBalance(t *testing.T) {
 	}
 	if text := explaintest.AllFacts(r); strings.Contains(text, "uneven_") {
 		t.Errorf("got a finding of uneven work, want none for waits of 0.3 %% of a step:\n%s", text)
-	}
-}
-
-// TestReasonsOfWork: the evidence includes the larger batch of the late rank.
-func TestReasonsOfWork(t *testing.T) {
-	ts := retime.Copy(explaintest.RealSet(t, "graph_work"))
-	for i := range ts[1].Spans {
-		s := &ts[1].Spans[i]
-		if step, ok := trace.ParseStep(ts[1].Strings.Get(s.Name)); ok && step.Kind == trace.Decode {
-			s.Name = ts[1].Strings.Intern([]byte("step[DECODE bs=64]"))
-		}
-	}
-	r := explaintest.Analyzed(t, ts)
-	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Cause == result.CauseWork })
-	if at < 0 || !strings.Contains(explaintest.AllWords(r), "its steps have 64 requests, the other ranks ") {
-		t.Errorf("the evidence lacks the batch of 64 requests%s\n%s", explaintest.Describe(r), explaintest.AllWords(r))
 	}
 }

@@ -3,6 +3,7 @@ package explain_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -43,4 +44,9 @@ func TestShorterWindows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// blamesTransfers reports whether a finding blames slower transfers.
+func blamesTransfers(f result.Finding) bool {
+	return f.Kind == result.SlowLink || strings.Contains(f.Title.String(), "part_transfer")
 }

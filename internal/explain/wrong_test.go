@@ -1,14 +1,12 @@
 package explain_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
@@ -18,28 +16,6 @@ import (
 
 // Degraded captures: clocks that drift, unrecorded launches, windows that begin late or end early. Their findings must
 // be those of the intact captures, or fewer, and no others.
-
-// TestDriftInShortWindows: clocks of hosts that drift by 20 to 200 µs per second change nothing in windows of 60 to 650
-// ms, in which collectives last at most as long as the accumulated drift.
-func TestDriftInShortWindows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many cases")
-	}
-	for _, name := range []string{"graph_work", "compute_skew", "sglang_shared"} {
-		whole := explaintest.RealSet(t, name)
-		want := explaintest.Analyzed(t, whole)
-		for rank := range whole {
-			for _, ppm := range []float64{-50, 100} {
-				drifting := retime.Copy(whole)
-				retime.Clock(drifting[rank], 0, ppm*1e-6)
-				got := explaintest.Analyzed(t, drifting)
-				if !slices.Equal(explaintest.Stragglers(got), explaintest.Stragglers(want)) || explaintest.Has(got, result.Balanced) != explaintest.Has(want, result.Balanced) {
-					t.Errorf("%s, rank %d gains %g µs a second: got %q, want %q%s", name, rank, ppm, explaintest.Stragglers(got), explaintest.Stragglers(want), explaintest.Describe(got))
-				}
-			}
-		}
-	}
-}
 
 // TestLaunchesNotRecorded: without its launch it is unknown whether an op started late because of the host or the
 // device. If only some are lost, the others decide.
@@ -154,23 +130,6 @@ func TestManyLate(t *testing.T) {
 				t.Errorf("%s: got cost %d ns a step, want 200 to 350 µs, the wait of the rank in time", c.name, f.CostNSPerStep)
 			}
 		}
-	}
-}
-
-// TestNotOneCapture: ranks of two captures are refused; with --force the report notes it.
-func TestNotOneCapture(t *testing.T) {
-	mixed := []*trace.Trace{explaintest.RealSet(t, "sglang_shared")[0], explaintest.RealSet(t, "sglang_stops")[1]}
-	var refused *explain.NotOneError
-	if _, err := explain.Analyze(mixed, explain.Options{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TP01 was recorded 24 s apart from TP00") {
-		t.Errorf("ranks of two captures: got error %v, want a refusal: TP01 was recorded 24 s apart", err)
-	}
-	if r, err := explain.Analyze(mixed, explain.Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(explaintest.Text(t, r), "not one capture: TP01") {
-		t.Errorf("forced: got error %v, want a report that begins with the doubt", err)
-	}
-	hosts := explaintest.RealSet(t, "graphs") // clocks of hosts may differ by any amount
-	retime.Clock(hosts[1], 3600e9, 0)
-	if r := explaintest.Analyzed(t, hosts); !explaintest.Has(r, result.Balanced) {
-		t.Errorf("a clock an hour ahead: want balanced%s", explaintest.Describe(r))
 	}
 }
 
