@@ -1,4 +1,4 @@
-package explain_test
+package worth_test
 
 import (
 	"slices"

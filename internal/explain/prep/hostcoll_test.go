@@ -1,4 +1,4 @@
-package explain_test
+package prep_test
 
 import (
 	"path/filepath"
@@ -11,7 +11,7 @@ import (
 // TestHostCollectivesOfCutFile: where a file ends early, its last step is dropped, and host collectives are assigned to
 // steps anew.
 func TestHostCollectivesOfCutFile(t *testing.T) {
-	ts := explaintest.ReadDir(t, filepath.Join("testdata", "gloo_late_host"))
+	ts := explaintest.ReadDir(t, filepath.Join("..", "worth", "testdata", "gloo_late_host"))
 	for _, tr := range ts {
 		tr.Source.Complete = false
 	}
