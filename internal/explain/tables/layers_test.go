@@ -1,4 +1,4 @@
-package explain_test
+package tables_test
 
 import (
 	"fmt"
