@@ -14,8 +14,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Degraded captures: clocks that drift, unrecorded launches, windows that begin late or end early. Their findings must
-// be those of the intact captures, or fewer, and no others.
+// Degraded captures: unrecorded launches and work, windows that begin late or end early. Their findings must be those of
+// the intact captures, or fewer, and no others.
 
 // TestLaunchesNotRecorded: without its launch it is unknown whether an op started late because of the host or the
 // device. If only some are lost, the others decide.
