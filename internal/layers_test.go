@@ -216,6 +216,12 @@ var arrows = []struct {
 	{"internal/job/spec", []string{
 		"internal/base/memory", "internal/base/sorts", "internal/base/suggest", "internal/base/yamltree",
 	}},
+	{"internal/testing/explaintest", []string{
+		"internal/base/gate", "internal/base/metric", "internal/explain", "internal/explain/prep",
+		"internal/explain/report", "internal/explain/result", "internal/testing/packedtest",
+		"internal/testing/retime", "internal/testing/toytrace", "internal/tracefile/read",
+		"internal/tracefile/set", "trace",
+	}},
 	{"internal/explain/export", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/parquetfile", "internal/explain/kernel",
 		"internal/tracefile/read", "internal/tracefile/set", "internal/tracefile/sqlitefile", "trace",
@@ -347,7 +353,6 @@ var arrows = []struct {
 	}},
 	{"internal/capture/gpus", []string{"internal/api/client", "internal/base/metric", "internal/base/sorts", "trace"}},
 	{"internal/testing/enginetest", []string{"internal/api", "internal/reference/server"}},
-	{"internal/testing/explaintest", []string{"trace"}},
 	{"internal/testing/fakeengine", []string{"internal/api", "internal/api/wire", "internal/reference/server"}},
 	{"internal/reference/server", []string{
 		"internal/api", "internal/api/wire", "internal/base/httpguard", "internal/base/loglimit",
@@ -385,6 +390,7 @@ var arrows = []struct {
 	{"internal/job/slurm", nil},
 	{"internal/testing/sqlitedb", nil},
 	{"internal/testing/servertest", []string{"internal/api/client", "internal/api/servers"}},
+	{"internal/testing/toytrace", []string{"trace"}},
 	{"internal/api/servers", []string{"internal/api/client"}},
 	{"internal/kube", []string{"internal/api/client", "internal/base/sorts", "internal/base/yamltree"}},
 	{"internal/ci", []string{"internal/api/client"}},

@@ -88,7 +88,7 @@ var budgets = map[string]struct{ lines, packages, imports int }{
 	"measure":   {13400, 8, 10},
 	"reference": {32490, 29, 70},
 	"runs":      {2900, 1, 0},
-	"testing":   {4600, 13, 0},
+	"testing":   {5700, 14, 3}, // with what the tests of explain share, on captures of retime and toytrace
 	"trace":     {2450, 1, 0},
 	"tracefile": {18900, 16, 36},
 	"view":      {8400, 5, 5}, // with evidence, args, counters, notes, queries, groups of ranks and exported columns

@@ -1,9 +1,12 @@
-package explain
+package explain_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // BenchmarkAnalyze explains the large real set named by STEPSCOPE_DATA, read once; MB/s counts its JSON.
@@ -12,7 +15,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	if root == "" {
 		b.Skip("STEPSCOPE_DATA is not set: the directory with traces/large")
 	}
-	ts := readDir(b, filepath.Join(root, "traces", "large"))
+	ts := explaintest.ReadDir(b, filepath.Join(root, "traces", "large"))
 	var bytes, events int64
 	for _, t := range ts {
 		bytes += t.Source.Bytes
@@ -21,7 +24,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	b.SetBytes(bytes)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Analyze(ts, Options{}); err != nil {
+		if _, err := explain.Analyze(ts, explain.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"math"
@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // TestByRole compares recorded windows by the roles of their kernels. In sglang17_sleep, the host of a rank sleeps for 3 ms in
@@ -47,8 +49,8 @@ func TestByRole(t *testing.T) {
 		{"sglang_moe", "vllm26_plain", denseModel, denseModel, []string{"the devices differ", "the model is divided differently (TP 2, DP attention 2, EP 2; TP 2)"}},
 	} {
 		t.Run(c.a+" "+c.b, func(t *testing.T) {
-			got, err := Compare(readDir(t, filepath.Join(data, "traces", c.a)), readDir(t, filepath.Join(data, "traces", c.b)),
-				CompareOptions{IDA: "a", IDB: "b", Sides: [2]SideOptions{{Light: model(c.modelA)}, {Light: model(c.modelB)}}})
+			got, err := explain.Compare(explaintest.ReadDir(t, filepath.Join(data, "traces", c.a)), explaintest.ReadDir(t, filepath.Join(data, "traces", c.b)),
+				explain.CompareOptions{IDA: "a", IDB: "b", Sides: [2]explain.SideOptions{{Light: model(c.modelA)}, {Light: model(c.modelB)}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,9 +102,9 @@ func TestByRoleOfRanks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		side := SideOptions{Light: light.Options{Model: m}}
-		ranks := readDir(t, filepath.Join(data, "traces", set))
-		got, err := Compare(ranks, ranks, CompareOptions{OnlyA: a, OnlyB: b, Sides: [2]SideOptions{side, side}})
+		side := explain.SideOptions{Light: light.Options{Model: m}}
+		ranks := explaintest.ReadDir(t, filepath.Join(data, "traces", set))
+		got, err := explain.Compare(ranks, ranks, explain.CompareOptions{OnlyA: a, OnlyB: b, Sides: [2]explain.SideOptions{side, side}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,32 +123,5 @@ func TestByRoleOfRanks(t *testing.T) {
 	}
 	if sum.A < 4*sum.B || sum.B == 0 {
 		t.Errorf("sum of experts: %+v; %s", sum, got.LightWhy)
-	}
-}
-
-// TestLateOf: a comparison by role names the late rank of a side only if its lateness surely makes steps longer.
-func TestLateOf(t *testing.T) {
-	late := result.Finding{Kind: result.Straggler, Severity: "high", Names: []string{"TP01"},
-		Worth: result.Worth{Known: true, Kind: "decode", Steps: 12, Step: 9e6, Without: 7e6}}
-	for name, c := range map[string]struct {
-		change func(f *result.Finding)
-		only   string
-		want   string
-	}{
-		"late":             {want: ". A has a late rank, TP01: without its lateness, its decode steps would take 2.00 ms less"},
-		"low":              {change: func(f *result.Finding) { f.Severity = "low" }},
-		"no gain":          {change: func(f *result.Finding) { f.Worth.Without = f.Worth.Step }},
-		"only a bound":     {change: func(f *result.Finding) { f.Worth.AtMost = true }},
-		"few steps":        {change: func(f *result.Finding) { f.Worth.Steps = 2 }},
-		"host-bound":       {change: func(f *result.Finding) { f.Kind = result.HostBound }},
-		"one rank of many": {only: "TP01"},
-	} {
-		f := late
-		if c.change != nil {
-			c.change(&f)
-		}
-		if got := report.Words(lateOf("A", &result.Report{Findings: []result.Finding{f}}, c.only)); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
 	}
 }

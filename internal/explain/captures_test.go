@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // truth is the file that scripts/capture writes beside a capture: the injected fault and the expected findings.
@@ -49,7 +50,7 @@ func checkTruth(t *testing.T, dir string) {
 	if err := json.Unmarshal(b, &want); err != nil {
 		t.Fatal(err)
 	}
-	r := analyzed(t, readDir(t, dir))
+	r := explaintest.Analyzed(t, explaintest.ReadDir(t, dir))
 	used := map[int]bool{}
 	for _, e := range want.Expect {
 		at := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
@@ -65,7 +66,7 @@ func checkTruth(t *testing.T, dir string) {
 			return ok && f.FirstStep == e.First
 		})
 		if at < 0 {
-			t.Errorf("expected finding %+v is missing%s", e, describe(r))
+			t.Errorf("expected finding %+v is missing%s", e, explaintest.Describe(r))
 			continue
 		}
 		used[at] = true
@@ -77,9 +78,9 @@ func checkTruth(t *testing.T, dir string) {
 		}
 		switch {
 		case f.Kind == result.Straggler && f.Cause == result.CauseHost:
-			t.Logf("natural lateness: %s: %s", brief(f), report.Words(f.Title))
+			t.Logf("natural lateness: %s: %s", explaintest.Brief(f), report.Words(f.Title))
 		case f.Kind == result.Straggler || f.Kind == result.SlowLink:
-			t.Errorf("got finding %s, but no such fault was injected%s", brief(f), describe(r))
+			t.Errorf("got finding %s, but no such fault was injected%s", explaintest.Brief(f), explaintest.Describe(r))
 		}
 	}
 	if strings.HasPrefix(filepath.Base(dir), ".") {

@@ -1,50 +1,52 @@
-package explain
+package explain_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/gate"
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // TestCompareCauses: a change is explained by findings of one capture that the other lacks, or else by kernels.
 func TestCompareCauses(t *testing.T) {
-	longer := clone(realSet(t, "graphs"))
+	longer := retime.Copy(explaintest.RealSet(t, "graphs"))
 	for _, tr := range longer {
-		stretchTimes(tr, 1.3)
+		explaintest.StretchTimes(tr, 1.3)
 	}
 	for _, c := range []struct {
 		name    string
 		a, b    []*trace.Trace
-		opt     CompareOptions
+		opt     explain.CompareOptions
 		verdict []string // substrings, in this order
 		first   string   // cause: its change, its subject, and its ranks
 		fits    bool
 	}{
-		{"a rank with more work", realSet(t, "balanced"), realSet(t, "compute_skew"), CompareOptions{}, []string{
+		{"a rank with more work", explaintest.RealSet(t, "balanced"), explaintest.RealSet(t, "compute_skew"), explain.CompareOptions{}, []string{
 			"decode batch 16 is 5 % slower: 40.3 → 42.4 ms (p 0.025). Why: TP02 runs 84 more kernels a step than in A",
 		}, "new straggler TP02", true},
-		{"the extra work is gone", realSet(t, "compute_skew"), realSet(t, "balanced"), CompareOptions{}, []string{
+		{"the extra work is gone", explaintest.RealSet(t, "compute_skew"), explaintest.RealSet(t, "balanced"), explain.CompareOptions{}, []string{
 			"5 % faster: 42.4 → 40.3 ms", "Why: TP02 runs 84 fewer kernels a step than in A",
 		}, "gone straggler TP02", true},
-		{"no graphs", realSet(t, "graphs"), realSet(t, "balanced"), CompareOptions{}, []string{
+		{"no graphs", explaintest.RealSet(t, "graphs"), explaintest.RealSet(t, "balanced"), explain.CompareOptions{}, []string{
 			"times as slow: 1.13 → 40.3 ms", "Why: decode steps are host-bound",
 		}, "new host_bound ", true},
-		{"ranks of one capture", realSet(t, "graph_work"), nil, CompareOptions{OnlyA: "TP00", OnlyB: "TP01"}, []string{
+		{"ranks of one capture", explaintest.RealSet(t, "graph_work"), nil, explain.CompareOptions{OnlyA: "TP00", OnlyB: "TP01"}, []string{
 			"B computes for 1.96 ms, A for 1.25 ms", "Why: TP01 runs 84 more kernels a step than in A",
 		}, "new straggler TP01", true},
-		{"all kernels on all ranks", realSet(t, "graphs"), longer, CompareOptions{}, []string{
+		{"all kernels on all ranks", explaintest.RealSet(t, "graphs"), longer, explain.CompareOptions{}, []string{
 			"30 % slower", "Why: kernels of decode batch 16 take", "mostly ",
 		}, "more kernels ", true},
-		{"itself", realSet(t, "balanced"), nil, CompareOptions{}, []string{"no change: all step figures are identical"}, "", false},
+		{"itself", explaintest.RealSet(t, "balanced"), nil, explain.CompareOptions{}, []string{"no change: all step figures are identical"}, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.b == nil {
 				c.b = c.a
 			}
-			got := compared(t, c.a, c.b, c.opt)
+			got := explaintest.Compared(t, c.a, c.b, c.opt)
 			rest := report.Words(got.Verdict)
 			for _, want := range c.verdict {
 				_, after, ok := strings.Cut(rest, want)
@@ -62,86 +64,5 @@ func TestCompareCauses(t *testing.T) {
 				t.Errorf("the first cause is %q (fits: %v), want %q (fits: %v)", first, fits, c.first, c.fits)
 			}
 		})
-	}
-}
-
-// TestCompareRefuses: captures of different workloads lead to no conclusion unless it is forced.
-func TestCompareRefuses(t *testing.T) {
-	few, many := realSet(t, "stacks"), realSet(t, "balanced") // models of 2 and of 6 layers
-	none := clone(many)
-	for _, tr := range none {
-		for i := range tr.Spans {
-			if s := &tr.Spans[i]; s.Cat == trace.Kernel && !strings.Contains(tr.Strings.Get(s.Name), "nccl") {
-				s.Name = tr.Strings.Intern([]byte("other_" + tr.Strings.Get(s.Name)[:1] + "_kernel"))
-			}
-		}
-	}
-	for _, c := range []struct {
-		name string
-		a, b []*trace.Trace
-		why  string
-	}{
-		{"fewer layers", many, few, "nearly all kernels run 0.33 times as often"},
-		{"other kernels", many, none, "kernels without a counterpart on the other side"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			limits, err := gate.Parse([]string{"0.1%,decode.step>0.1%,decode.step<-0.1%"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := compared(t, c.a, c.b, CompareOptions{Limits: limits})
-			if v := report.Words(got.Verdict); !got.Refused || !strings.Contains(v, "no verdict") || !strings.Contains(v, c.why) {
-				t.Errorf("got refused %v, verdict %q, want a refusal", got.Refused, v)
-			}
-			if len(got.Causes)+len(got.Regressions)+len(got.Undecided) > 0 {
-				t.Errorf("refused, but got causes %v, regressions %v, undecided %v", got.Causes, got.Regressions, got.Undecided)
-			}
-			if got := compared(t, c.a, c.b, CompareOptions{Limits: limits, Force: true}); got.Refused || strings.Contains(report.Words(got.Verdict), "no verdict") {
-				t.Errorf("forced: got verdict %q, want a comparison", report.Words(got.Verdict))
-			}
-		})
-	}
-}
-
-// TestCompareLimits: a limit on one figure applies only to that figure, and reports where it cannot be judged.
-func TestCompareLimits(t *testing.T) {
-	a, b := realSet(t, "balanced"), realSet(t, "compute_skew") // decode steps take 5.1 % more, prefill steps are too few
-	for _, c := range []struct {
-		limits           string
-		worse, undecided string
-	}{
-		{"decode.step>2%", "step of decode steps, batch 16: +5.10 % (+2.03 % … +8.04 %)", ""},
-		{"step>2%", "step of decode steps, batch 16: +5.10 % (+2.03 % … +8.04 %)", ""},
-		{"step>3%", "", "step>3%: not judged, since the change may be smaller by chance; record more steps: step of decode steps, batch 16: +5.10 % (+2.03 % … +8.04 %)"},
-		{"decode.time_per_step>1.5%", "time per step of decode steps, batch 16: +4.85 % (+2.01 % … +7.77 %)", ""},
-		{"throughput<-1.5%", "throughput of decode steps, batch 16: -4.63 % (-7.21 % … -1.97 %)", ""},
-		{"decode.step>6%", "", ""},
-		{"decode.step<-2%", "", ""},
-		{"decode.idle>0.1%", "", ""}, // explained by chance
-		{"prefill.step>1%", "", "prefill.step>1%: not judged, since a capture has too few such steps"},
-		{"mixed.step>1%", "", "mixed.step>1%: not judged, since the captures share no such steps"},
-	} {
-		limits, err := gate.Parse([]string{c.limits})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := limits.Check(LimitNames()); err != nil {
-			t.Fatal(err)
-		}
-		got := report.Plain(compared(t, a, b, CompareOptions{Limits: limits}))
-		one := func(list []string) string { return strings.Join(list, "\n") }
-		var worse, undecided []string
-		for _, f := range got.Regressions {
-			worse = append(worse, f.Text)
-		}
-		for _, f := range got.Undecided {
-			undecided = append(undecided, f.Text)
-		}
-		if one(worse) != c.worse || one(undecided) != c.undecided {
-			t.Errorf("%s: got regressions %q, undecided %q; want %q, %q", c.limits, worse, undecided, c.worse, c.undecided)
-		}
-	}
-	if back := compared(t, b, a, CompareOptions{Limits: gate.Limits{{Name: "decode.step", Falls: true, By: 0.015}}}); len(back.Regressions) != 1 {
-		t.Errorf("decode.step<-1.5%% on the faster side: got regressions %v, want one", back.Regressions)
 	}
 }

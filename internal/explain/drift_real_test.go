@@ -1,10 +1,11 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
@@ -16,27 +17,27 @@ func TestDriftOfShortWindows(t *testing.T) {
 		set    string
 		change func(m *retime.Model)
 	}{
-		{"balanced", paused(0, 3, 5*ms)},
+		{"balanced", explaintest.Paused(0, 3, 5*ms)},
 		{"graphs", func(m *retime.Model) {
-			paused(0, 3, 8*ms)(m)
+			explaintest.Paused(0, 3, 8*ms)(m)
 			for rank := range 4 {
-				paused(rank, 1, 60*ms)(m) // idle between the steps, as at low load
+				explaintest.Paused(rank, 1, 60*ms)(m) // idle between the steps, as at low load
 			}
 		}},
 		{"graphs", func(m *retime.Model) {
 			for rank := range 4 {
-				paused(rank, 1, 60*ms)(m)
+				explaintest.Paused(rank, 1, 60*ms)(m)
 			}
 		}},
 	} {
-		base := retimed(t, c.set, func(m *retime.Model) {
+		base := explaintest.Retimed(t, c.set, func(m *retime.Model) {
 			c.change(m)
 			for _, x := range m.Meets {
 				x.Transfer = min(x.Transfer, 6*us) // as long as custom all-reduce takes
 			}
 		})
-		want := analyzed(t, base)
-		healthy := has(want, result.Balanced)
+		want := explaintest.Analyzed(t, base)
+		healthy := explaintest.Has(want, result.Balanced)
 		for _, drift := range []float64{20e-6, -20e-6, 50e-6, -50e-6, 100e-6, -100e-6} {
 			for _, moved := range []int{0, 1} {
 				for _, hosts := range []bool{false, true} {
@@ -49,10 +50,10 @@ func TestDriftOfShortWindows(t *testing.T) {
 							}
 							ts[moved].Source.Host = "b"
 						}
-						got := analyzed(t, ts)
+						got := explaintest.Analyzed(t, ts)
 						if healthy {
-							if late := said(got, result.Straggler, result.SlowLink); len(late) > 0 {
-								t.Errorf("got a late rank or slow link, want none%s", describe(got))
+							if late := explaintest.Said(got, result.Straggler, result.SlowLink); len(late) > 0 {
+								t.Errorf("got a late rank or slow link, want none%s", explaintest.Describe(got))
 							}
 							return
 						}

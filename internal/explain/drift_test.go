@@ -1,9 +1,10 @@
-package explain
+package explain_test
 
 import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestDrift(t *testing.T) {
 	const steps, period = 60, 50_000_000
 	rank := func(tp int, gain float64) *trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		wall := func(at int64) int64 { return 1e9 + at + int64(gain*float64(at)) }
 		for n := range int64(steps) {
 			at := n*period + n%7*13_000
@@ -29,7 +30,7 @@ func TestDrift(t *testing.T) {
 				}
 				y.Op(trace.Kernel, "gemm", corr, 1, wall(cursor), wall(cursor+mine), 8)
 				cursor += all
-				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1, wall(cursor-all+mine), wall(cursor+12_000), 1)
+				y.Op(trace.Kernel, toytrace.AllReduce, corr, 1, wall(cursor-all+mine), wall(cursor+12_000), 1)
 				cursor += 12_000
 			}
 		}
@@ -38,12 +39,12 @@ func TestDrift(t *testing.T) {
 		tr.Source.Host = string(rune('a' + tp))
 		return tr
 	}
-	want := analyzed(t, []*trace.Trace{rank(0, 0), rank(1, 0)})
-	if got := stragglersOf(want); len(got) != 1 || got[0] != "rank 1 device 20-59" {
-		t.Fatalf("without drift: got %q, want rank 1 device 20-59%s", got, describe(want))
+	want := explaintest.Analyzed(t, []*trace.Trace{rank(0, 0), rank(1, 0)})
+	if got := explaintest.Stragglers(want); len(got) != 1 || got[0] != "rank 1 device 20-59" {
+		t.Fatalf("without drift: got %q, want rank 1 device 20-59%s", got, explaintest.Describe(want))
 	}
 	for _, gain := range []float64{50e-6, -50e-6} {
-		sameFindings(t, analyzed(t, []*trace.Trace{rank(0, 0), rank(1, gain)}), want, 0.01)
-		sameFindings(t, analyzed(t, []*trace.Trace{rank(0, gain), rank(1, 0)}), want, 0.01)
+		sameFindings(t, explaintest.Analyzed(t, []*trace.Trace{rank(0, 0), rank(1, gain)}), want, 0.01)
+		sameFindings(t, explaintest.Analyzed(t, []*trace.Trace{rank(0, gain), rank(1, 0)}), want, 0.01)
 	}
 }

@@ -1,12 +1,14 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
 	"path/filepath"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -15,10 +17,10 @@ type edgeStep struct{ start, arrives, leaves int64 }
 
 // edgeRank returns the trace of a rank that is recorded from the start of its first step on.
 func edgeRank(rank int, steps []edgeStep) *trace.Trace {
-	y := explaintest.New()
+	y := toytrace.New()
 	for _, s := range steps {
 		y.Run("gemm", s.start*us, (s.start+10)*us, (s.start+30)*us, 1)
-		y.Run(explaintest.AllReduce, (s.start+40)*us, s.arrives*us, s.leaves*us, 1)
+		y.Run(toytrace.AllReduce, (s.start+40)*us, s.arrives*us, s.leaves*us, 1)
 		y.Step(s.start*us, (s.start+100)*us)
 	}
 	t := y.Done()
@@ -47,7 +49,7 @@ func TestUnrecorded(t *testing.T) {
 		{"one ends earlier", edgeStep{0, 1000, 1100}, []edgeStep{{0, 1000, 1100}, {10000, 13000, 13100}},
 			[3]int64{0, 2000, 0}, [3]int64{0, 0, 8000}},
 	} {
-		r, err := Analyze([]*trace.Trace{edgeRank(0, []edgeStep{c.first, second, third}), edgeRank(1, c.other)}, Options{Force: true})
+		r, err := explain.Analyze([]*trace.Trace{edgeRank(0, []edgeStep{c.first, second, third}), edgeRank(1, c.other)}, explain.Options{Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +80,7 @@ func TestUnrecorded(t *testing.T) {
 // transfers like those of the next step. No later step has unrecorded time.
 func TestEdgesOfCaptures(t *testing.T) {
 	for _, set := range []string{"compute_skew", "graphs", "graph_work", "stacks"} {
-		r := analyzed(t, readDir(t, filepath.Join(testTraces, set)))
+		r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(explaintest.Traces, set)))
 		mean := func(n int, of func(*result.StepRank) int64) (sum int64) {
 			for i := range r.Steps[n].Ranks {
 				sum += of(&r.Steps[n].Ranks[i]) / int64(len(r.Steps[n].Ranks))

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/testing/packedtest"
-
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/trace"
@@ -128,23 +128,23 @@ func (e *engine) tell(text []byte) []byte {
 
 // TestEngines renames the steps of Kineto traces to those of other engines.
 func TestEngines(t *testing.T) {
-	original := analyzed(t, realSet(t, "graph_work"))
+	original := explaintest.Analyzed(t, explaintest.RealSet(t, "graph_work"))
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			var files []any
 			for rank := range 2 {
-				text := e.tell(textOf(t, "graph_work", rank))
+				text := e.tell(explaintest.TextOf(t, "graph_work", rank))
 				if bytes.Contains(text, []byte("step[")) || len(e.within) > 0 && bytes.Count(text, []byte(e.within[0])) < 10 {
 					t.Fatal("steps kept their names, or have no ranges within them")
 				}
 				files = append(files, fmt.Sprintf("rank%d.1763750000123456789.pt.trace.json", rank), text)
 			}
-			r := analyzed(t, readDir(t, dirOf(t, files...)))
+			r := explaintest.Analyzed(t, explaintest.ReadDir(t, explaintest.DirOf(t, files...)))
 			if r.Source.StepRule != e.rule {
 				t.Errorf("got steps by %q, want %q", r.Source.StepRule, e.rule)
 			}
-			if got, want := stragglersOf(r), stragglersOf(original); !slices.Equal(got, want) {
-				t.Errorf("got %q late, want %q%s", got, want, describe(r))
+			if got, want := explaintest.Stragglers(r), explaintest.Stragglers(original); !slices.Equal(got, want) {
+				t.Errorf("got %q late, want %q%s", got, want, explaintest.Describe(r))
 			}
 			if got, want := stepsSaid(r, e.rule == trace.ByAnnotations), stepsSaid(original, e.rule == trace.ByAnnotations); !slices.Equal(got, want) {
 				t.Errorf("got steps %q, want %q", got, want)
@@ -168,7 +168,7 @@ func TestEnginesInReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return analyzed(t, ts)
+		return explaintest.Analyzed(t, ts)
 	}
 	original := said(t, nil)
 	for _, e := range engines {
@@ -178,13 +178,13 @@ func TestEnginesInReports(t *testing.T) {
 				t.Errorf("got steps by %q, want %q", r.Source.StepRule, e.rule)
 			}
 			late := func(r *result.Report) (out []string) {
-				for _, s := range stragglersOf(r) {
+				for _, s := range explaintest.Stragglers(r) {
 					out = append(out, strings.Join(strings.Fields(s)[:3], " "))
 				}
 				return out
 			}
 			if got, want := late(r), late(original); !slices.Equal(got, want) {
-				t.Errorf("got %q late, want %q%s", got, want, describe(r))
+				t.Errorf("got %q late, want %q%s", got, want, explaintest.Describe(r))
 			}
 			if got, want := stepsSaid(r, false), stepsSaid(original, false); !slices.Equal(got, want) {
 				t.Errorf("got steps %q, want %q", got, want)

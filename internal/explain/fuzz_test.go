@@ -1,10 +1,12 @@
-package explain
+package explain_test
 
 import (
 	"errors"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -34,9 +36,9 @@ func FuzzAnalyze(f *testing.F) {
 	f.Add(uint8(0), layered)
 	f.Fuzz(func(t *testing.T, ranks uint8, data []byte) {
 		n := int(ranks%4) + 1
-		toys := make([]*explaintest.Toy, n)
+		toys := make([]*toytrace.Toy, n)
 		for i := range toys {
-			toys[i] = explaintest.New()
+			toys[i] = toytrace.New()
 			toys[i].T.Source.Rank.TP = i
 			toys[i].T.Source.Rank.DP = int(ranks>>4)%3 - 1
 			toys[i].T.Source.World.Size = int(ranks >> 5)
@@ -48,28 +50,28 @@ func FuzzAnalyze(f *testing.F) {
 		for i, y := range toys {
 			ts[i] = y.Done()
 		}
-		r, err := Analyze(ts, Options{})
-		if errors.Is(err, ErrNothing) {
+		r, err := explain.Analyze(ts, explain.Options{})
+		if errors.Is(err, explain.ErrNothing) {
 			return
 		}
-		if one := (*NotOneError)(nil); errors.As(err, &one) { // a valid result without --force
-			r, err = Analyze(ts, Options{Force: true})
+		if one := (*explain.NotOneError)(nil); errors.As(err, &one) { // a valid result without --force
+			r, err = explain.Analyze(ts, explain.Options{Force: true})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkIdentities(t, r)
+		explaintest.CheckIdentities(t, r)
 	})
 }
 
 // fuzzed adds the event encoded by seven bytes: kind, start, length, scale of both, stream and grid, correlation, a
 // choice.
-func fuzzed(y *explaintest.Toy, b []byte) {
+func fuzzed(y *toytrace.Toy, b []byte) {
 	scale := []int64{1, 10, 1000, 50_000, 10_000_000, 3_000_000_000}[int(b[3])%6]
 	start := int64(b[1]) * scale
 	end := start + int64(b[2])*max(1, scale/16)
 	corr, stream, grid := int64(b[5]), 1+int(b[4]%4), int32(b[4]>>4)
-	names := [...]string{"gemm", "silu", "nvjet_tst_64x8", explaintest.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_SendRecv", "x"}
+	names := [...]string{"gemm", "silu", "nvjet_tst_64x8", toytrace.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_SendRecv", "x"}
 	name := names[int(b[6])%len(names)]
 	thread := func(cat trace.Category, name string) *trace.Span { return y.Span(cat, 0, name, start, end) }
 	switch b[0] & 15 {
@@ -84,9 +86,9 @@ func fuzzed(y *explaintest.Toy, b []byte) {
 	case 4:
 		y.Op(trace.Kernel, name, corr, stream, start, end, grid)
 	case 5:
-		y.Op(trace.Kernel, explaintest.AllReduce, corr, stream, start, end, grid)
+		y.Op(trace.Kernel, toytrace.AllReduce, corr, stream, start, end, grid)
 	case 6: // a collective with its arguments
-		y.Op(trace.Kernel, explaintest.AllReduce, corr, stream, start, end, grid)
+		y.Op(trace.Kernel, toytrace.AllReduce, corr, stream, start, end, grid)
 		word := func(s string) trace.StringID { return y.T.Strings.Intern([]byte(s)) }
 		y.T.Ops[len(y.T.Ops)-1].Comm = int32(len(y.T.Comms))
 		y.T.Comms = append(y.T.Comms, trace.Comm{

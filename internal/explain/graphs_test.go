@@ -1,10 +1,12 @@
-package explain
+package explain_test
 
 import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // TestLayersOfGraphs: on request, layers of replayed graphs are in the tables of layers and in the critical path, which
@@ -15,18 +17,18 @@ func TestLayersOfGraphs(t *testing.T) {
 		layers           int
 		share            float64 // of the GPU time of decode steps, lower bound
 	}{
-		{"aligned with steps launched kernel by kernel", filepath.Join(testTraces, "graphs"), "model.layers", 6, 0.85},
-		{"by the repeated pattern of kernels, SGLang", filepath.Join(testTraces, "sglang_shared"), "layers", 24, 0.75},
+		{"aligned with steps launched kernel by kernel", filepath.Join(explaintest.Traces, "graphs"), "model.layers", 6, 0.85},
+		{"by the repeated pattern of kernels, SGLang", filepath.Join(explaintest.Traces, "sglang_shared"), "layers", 24, 0.75},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if r := analyzed(t, readDir(t, c.dir)); len(r.Layers.Layers)+len(r.Layers.Graphs)+len(r.Path.Layers) > 0 {
+			if r := explaintest.Analyzed(t, explaintest.ReadDir(t, c.dir)); len(r.Layers.Layers)+len(r.Layers.Graphs)+len(r.Path.Layers) > 0 {
 				t.Errorf("layers of graphs not requested: got %+v, want none", r.Layers)
 			}
-			r, err := Analyze(readDir(t, c.dir), Options{Layers: true})
+			r, err := explain.Analyze(explaintest.ReadDir(t, c.dir), explain.Options{Layers: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkIdentities(t, r)
+			explaintest.CheckIdentities(t, r)
 			share, n := 0.0, 0
 			for _, l := range r.Layers.Layers {
 				if l.Kind == "decode" && l.Stack == c.stack {

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -18,16 +19,16 @@ const allGather = "ncclDevKernel_AllGather_RING_LL"
 // by turns. late returns the ns added to a rank's first kernel of a layer in a step. No groups are recorded, as in
 // graphs.
 func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []*trace.Trace {
-	toys := make([]*explaintest.Toy, 4)
+	toys := make([]*toytrace.Toy, 4)
 	for i := range toys {
-		toys[i] = explaintest.New()
+		toys[i] = toytrace.New()
 	}
 	free := make([]int64, 4) // end of the device's work so far
 	wander := []int64{0, 37_000, 5_000, 61_000, 22_000, 44_000, 13_000}
 	for n := range steps {
 		corr := make([]int64, 4)
 		for i, y := range toys {
-			at := int64(n)*2_000_000 + int64(n+1)*150_000*int64(i/2)*int64(1-boolInt(joined))/int64(steps)
+			at := int64(n)*2_000_000 + int64(n+1)*150_000*int64(i/2)*int64(1-explaintest.BoolInt(joined))/int64(steps)
 			free[i] = max(free[i], at) + 5_000
 			if i >= 2 && uneven {
 				free[i] += wander[n%len(wander)]
@@ -52,8 +53,8 @@ func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []
 			for i := range toys {
 				kernel(i, "gemm", 20_000+late(i, n))
 			}
-			collective(explaintest.AllReduce, 0, 1)
-			collective(explaintest.AllReduce, 2, 3)
+			collective(toytrace.AllReduce, 0, 1)
+			collective(toytrace.AllReduce, 2, 3)
 			for i := range toys {
 				kernel(i, "moe", 30_000)
 			}
@@ -69,13 +70,6 @@ func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []
 		ts[i].Source.World = trace.World{Known: true, Rank: i, Size: 4}
 	}
 	return ts
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // TestGroupsInGraphs separates the unrecorded groups of replayed collectives: data-parallel attention, and replicas in
@@ -104,13 +98,13 @@ func TestGroupsInGraphs(t *testing.T) {
 		{"replicas, balanced", false, false, none, nil, 0, map[string]int{"AllReduce": 2 * 3 * 14}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyzed(t, layered(14, c.joined, !c.even, c.late))
-			if got := stragglersOf(r); !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
+			r := explaintest.Analyzed(t, layered(14, c.joined, !c.even, c.late))
+			if got := explaintest.Stragglers(r); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q%s", got, c.want, explaintest.Describe(r))
 			}
 			for _, f := range r.Findings {
-				if f.Kind == result.Straggler && abs(f.CostNSPerStep-c.cost) > c.cost/10 {
-					t.Errorf("%s costs %d ns a step, want %d", brief(f), f.CostNSPerStep, c.cost)
+				if f.Kind == result.Straggler && explaintest.Abs(f.CostNSPerStep-c.cost) > c.cost/10 {
+					t.Errorf("%s costs %d ns a step, want %d", explaintest.Brief(f), f.CostNSPerStep, c.cost)
 				}
 			}
 			matched := map[string]int{}
@@ -118,7 +112,7 @@ func TestGroupsInGraphs(t *testing.T) {
 				matched[row.Op] += row.Matched
 			}
 			if fmt.Sprint(matched) != fmt.Sprint(c.matched) {
-				t.Errorf("got matched collectives %v, want %v%s", matched, c.matched, describe(r))
+				t.Errorf("got matched collectives %v, want %v%s", matched, c.matched, explaintest.Describe(r))
 			}
 			for _, row := range r.Ranks {
 				if row.ShiftNS != 0 {
@@ -132,17 +126,17 @@ func TestGroupsInGraphs(t *testing.T) {
 // TestSharedAttention has ranks of two DP coordinates in one group, by the arguments of their prefill or, without it,
 // by their world.
 func TestSharedAttention(t *testing.T) {
-	dir := dirOf(t, "7-TP-0-DP-0.trace.json", textOf(t, "graph_work", 0), "7-TP-1-DP-1.trace.json", textOf(t, "graph_work", 1))
-	r := analyzed(t, readDir(t, filepath.Join(dir)))
-	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 6-14"}) {
-		t.Errorf("with prefill: got %q, want rank 1 work 6-14%s", got, describe(r))
+	dir := explaintest.DirOf(t, "7-TP-0-DP-0.trace.json", explaintest.TextOf(t, "graph_work", 0), "7-TP-1-DP-1.trace.json", explaintest.TextOf(t, "graph_work", 1))
+	r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(dir)))
+	if got := explaintest.Stragglers(r); !slices.Equal(got, []string{"rank 1 work 6-14"}) {
+		t.Errorf("with prefill: got %q, want rank 1 work 6-14%s", got, explaintest.Describe(r))
 	}
-	ts := readDir(t, dir)
+	ts := explaintest.ReadDir(t, dir)
 	for i := range ts {
-		ts[i] = dropSteps(ts[i], func(n, _ int) bool { return n == 0 })
+		ts[i] = explaintest.DropSteps(ts[i], func(n, _ int) bool { return n == 0 })
 	}
-	r = analyzed(t, ts)
-	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) {
-		t.Errorf("replays alone: got %q, want rank 1 work 5-13%s", got, describe(r))
+	r = explaintest.Analyzed(t, ts)
+	if got := explaintest.Stragglers(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) {
+		t.Errorf("replays alone: got %q, want rank 1 work 5-13%s", got, explaintest.Describe(r))
 	}
 }

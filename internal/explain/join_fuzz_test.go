@@ -12,14 +12,14 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/summary"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // toyRanks returns two small ranks with some data in every field.
 func toyRanks() (out []prep.Rank) {
 	for rank := range 2 {
-		y := explaintest.New()
+		y := toytrace.New()
 		y.T.Source.Rank.TP = rank
 		y.T.Source.WithStack = true
 		for n := range int64(6) {
@@ -29,7 +29,7 @@ func toyRanks() (out []prep.Rank) {
 			y.Span(trace.PythonFunction, 0, "server.py(1): loop", at+6, at+90)
 			y.Span(trace.UserAnnotation, 1, "gloo:broadcast", at+500, at+600)
 			y.Run("gemm", at+10, at+20, at+200+int64(rank)*100, 1)
-			y.Run(explaintest.AllReduce, at+100, at+350, at+450, 1)
+			y.Run(toytrace.AllReduce, at+100, at+350, at+450, 1)
 		}
 		out = append(out, *prep.Trace(y.Done(), nil))
 	}

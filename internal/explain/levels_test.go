@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -25,19 +26,15 @@ var levels = []struct {
 		}
 	}},
 	{"`--no-with-stack --no-record-shapes`", func(t *trace.Trace) {
-		withoutFrames(t)
+		explaintest.WithoutFrames(t)
 		for i := range t.Spans {
 			if t.Spans[i].Cat == trace.CPUOp {
 				t.Spans[i].Detail = -1
 			}
 		}
 	}},
-	{"`--no-with-stack`", withoutFrames},
+	{"`--no-with-stack`", explaintest.WithoutFrames},
 	{"`--with-stack`", func(*trace.Trace) {}},
-}
-
-func withoutFrames(t *trace.Trace) {
-	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.PythonFunction })
 }
 
 // straggling returns a function that reports whether a report has a finding of this late rank and cause.
@@ -57,8 +54,8 @@ var verdicts = map[string]struct {
 	"a late rank: its device":          {captured("g_device_r1"), straggling(1, result.CauseDevice)},
 	"a late rank: its work":            {captured("graph_work"), straggling(1, result.CauseWork)},
 	"a late rank: its host":            {captured("g_mixed"), straggling(0, result.CauseHost)},
-	"that nobody is late":              {captured("graphs"), func(r *result.Report) bool { return has(r, result.Balanced) }},
-	"hosts that keep no device busy":   {captured("sglang_stops"), func(r *result.Report) bool { return severityOf(r, "host_bound-decode") != "" }},
+	"that nobody is late":              {captured("graphs"), func(r *result.Report) bool { return explaintest.Has(r, result.Balanced) }},
+	"hosts that keep no device busy":   {captured("sglang_stops"), func(r *result.Report) bool { return explaintest.SeverityOf(r, "host_bound-decode") != "" }},
 	"collectives matched across ranks": {captured("graphs"), func(r *result.Report) bool { return len(r.Collectives) > 0 && r.Collectives[0].Matched > 0 }},
 	"which steps are prefill or decode": {captured("sglang_stops"), func(r *result.Report) bool {
 		return len(r.Steps) == 11 && kindsOf(r)["prefill"] == 1 && kindsOf(r)["decode"] == 10
@@ -71,28 +68,28 @@ var verdicts = map[string]struct {
 		return slices.ContainsFunc(r.Gaps, func(g result.Gap) bool { return strings.Contains(g.Host.String(), "aten::") })
 	}},
 	"a host that stands still now and again": {func(t *testing.T) []*trace.Trace {
-		return retimed(t, "sglang_stops", func(m *retime.Model) {
+		return explaintest.Retimed(t, "sglang_stops", func(m *retime.Model) {
 			const every, ns = 9 * ms, 6 * ms
 			first, last := m.Recorded(0)
 			for at := first + every/2; at < last; at += every - ns {
 				m.PauseAt(0, at, ns)
 			}
 		})
-	}, func(r *result.Report) bool { return len(standing(r)) > 0 }},
+	}, func(r *result.Report) bool { return len(explaintest.Standing(r)) > 0 }},
 	"rates of kernels (TFLOP/s)": {captured("balanced"), func(r *result.Report) bool {
 		return slices.ContainsFunc(r.Kernels, func(k result.KernelRow) bool { return k.TFLOPs > 0 })
 	}},
 	"in which Python function": {captured("stacks"), func(r *result.Report) bool { return len(r.CPU.Frames) > 0 }},
 	"what Triton compiled": {func(t *testing.T) []*trace.Trace {
-		ts, _ := compiled(t, "balanced", 6, 440*ms, true, 2)
+		ts, _ := explaintest.Compiled(t, "balanced", 6, 440*ms, true, 2)
 		return ts
 	}, func(r *result.Report) bool {
-		return slices.ContainsFunc(said(r, result.ColdStart), func(f result.Finding) bool { return strings.Contains(f.Title.String(), "cold_triton") })
+		return slices.ContainsFunc(explaintest.Said(r, result.ColdStart), func(f result.Finding) bool { return strings.Contains(f.Title.String(), "cold_triton") })
 	}},
 }
 
 func captured(set string) func(t *testing.T) []*trace.Trace {
-	return func(t *testing.T) []*trace.Trace { return realSet(t, set) }
+	return func(t *testing.T) []*trace.Trace { return explaintest.RealSet(t, set) }
 }
 
 func kindsOf(r *result.Report) map[string]int {
@@ -133,9 +130,9 @@ func TestLevels(t *testing.T) {
 			for _, x := range ts {
 				l.strip(x)
 			}
-			r := analyzed(t, ts)
+			r := explaintest.Analyzed(t, ts)
 			if got := map[bool]string{true: "yes", false: "–"}[v.told(r)]; got != cells[1+i] {
-				t.Errorf("%s with %s: docs/servers.md states %s, got %s%s", cells[0], l.name, cells[1+i], got, describe(r))
+				t.Errorf("%s with %s: docs/servers.md states %s, got %s%s", cells[0], l.name, cells[1+i], got, explaintest.Describe(r))
 			}
 		}
 	}
@@ -149,13 +146,13 @@ func TestLevels(t *testing.T) {
 // TestLeanFindsNothingMore: unrecorded data causes no findings.
 func TestLeanFindsNothingMore(t *testing.T) {
 	for _, set := range []string{"balanced", "compute_skew", "g_device_r1", "g_mixed", "graph_work", "graphs", "sglang_shared", "stacks"} {
-		ts := realSet(t, set)
-		full := analyzed(t, ts)
+		ts := explaintest.RealSet(t, set)
+		full := explaintest.Analyzed(t, ts)
 		for _, x := range ts {
 			levels[0].strip(x)
 		}
-		for _, f := range analyzed(t, ts).Findings {
-			if f.Kind != result.Data && !has(full, f.Kind) {
+		for _, f := range explaintest.Analyzed(t, ts).Findings {
+			if f.Kind != result.Data && !explaintest.Has(full, f.Kind) {
 				t.Errorf("%s: got finding %q only without the host's records, want none", set, f.Title)
 			}
 		}

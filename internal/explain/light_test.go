@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"math"
@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/light"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -24,7 +26,7 @@ const (
 )
 
 // lit analyses a recorded window with a model's configuration.
-func lit(t *testing.T, set, config string) (*Window, *result.Report) {
+func lit(t *testing.T, set, config string) (*explain.Window, *result.Report) {
 	t.Helper()
 	data := os.Getenv("STEPSCOPE_DATA")
 	if data == "" {
@@ -34,8 +36,8 @@ func lit(t *testing.T, set, config string) (*Window, *result.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := Prepare(readDir(t, filepath.Join(data, "traces", set)), nil)
-	r, err := w.Analyze(Options{Light: light.Options{Model: m}, Quick: true})
+	w := explain.Prepare(explaintest.ReadDir(t, filepath.Join(data, "traces", set)), nil)
+	r, err := w.Analyze(explain.Options{Light: light.Options{Model: m}, Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +125,13 @@ func TestLight(t *testing.T) {
 }
 
 // reduceScatters checks the times of reduce-scatters in decode: rank 1 waits there for the slower sum of experts on rank 0.
-func reduceScatters(t *testing.T, w *Window) {
+func reduceScatters(t *testing.T, w *explain.Window) {
 	for i, want := range []float64{5.4, 26.7} { // µs
-		r := w.aligned.Ranks[i]
+		r := w.Aligned().Ranks[i]
 		var times []float64
 		for k := range r.Ops {
 			o := &r.Ops[k]
-			if op, _ := kernel.Collective(w.aligned.Names.List[o.Name]); op == kernel.ReduceScatter && o.Step >= 0 && r.Steps[o.Step].Info.Kind == trace.Decode {
+			if op, _ := kernel.Collective(w.Aligned().Names.List[o.Name]); op == kernel.ReduceScatter && o.Step >= 0 && r.Steps[o.Step].Info.Kind == trace.Decode {
 				times = append(times, float64(o.End-o.Start)/1e3)
 			}
 		}
@@ -172,9 +174,9 @@ func TestLightRefuses(t *testing.T) {
 	d, _ := light.FindDevice("NVIDIA H200")
 	h100, _ := light.FindDevice("NVIDIA H100 80GB HBM3")
 	two := light.Layout{TP: 2, AttnTP: 2, EP: 1, MoETP: 2}
-	slower, _ := light.Compare(w.aligned, r.Steps, light.Options{Model: m, Device: &h100}, two)
+	slower, _ := light.Compare(w.Aligned(), r.Steps, light.Options{Model: m, Device: &h100}, two)
 	module("another device", &slower, light.GateUp, "light_too_fast")
-	single, _ := light.Compare(w.aligned, r.Steps, light.Options{Model: m, Device: &d}, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
+	single, _ := light.Compare(w.Aligned(), r.Steps, light.Options{Model: m, Device: &d}, light.Layout{TP: 1, AttnTP: 1, EP: 1, MoETP: 1})
 	module("one rank", &single, light.GateUp, "light_too_fast")
 	module("one rank", &single, light.O, "light_other")
 	// The reason is also a finding, once for each check, and none is above it in severity.
@@ -196,11 +198,11 @@ func TestLightRefuses(t *testing.T) {
 	_, moe := lit(t, "sglang_plain", moeModel)
 	refused("a model with experts", moe, "data-light-order")
 	with := func(opt light.Options, ranks int) *result.Report {
-		read := readDir(t, filepath.Join(os.Getenv("STEPSCOPE_DATA"), "traces", "sglang_plain"))[:ranks]
+		read := explaintest.ReadDir(t, filepath.Join(os.Getenv("STEPSCOPE_DATA"), "traces", "sglang_plain"))[:ranks]
 		for _, tr := range read {
 			tr.Source.World.Size = ranks
 		}
-		r, err := Prepare(read, nil).Analyze(Options{Light: opt, Quick: true})
+		r, err := explain.Prepare(read, nil).Analyze(explain.Options{Light: opt, Quick: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +264,7 @@ func TestLightParts(t *testing.T) {
 		if !set.IsDir() {
 			continue
 		}
-		r, err := Prepare(readDir(t, filepath.Join(data, "traces", set.Name())), nil).Analyze(Options{Quick: true, Force: true})
+		r, err := explain.Prepare(explaintest.ReadDir(t, filepath.Join(data, "traces", set.Name())), nil).Analyze(explain.Options{Quick: true, Force: true})
 		if err != nil {
 			t.Errorf("%s: %v", set.Name(), err)
 			continue
@@ -299,7 +301,7 @@ func TestLightChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Prepare(readDir(t, filepath.Join(data, "traces", c.set)), nil).Analyze(Options{Light: light.Options{Model: m}})
+		r, err := explain.Prepare(explaintest.ReadDir(t, filepath.Join(data, "traces", c.set)), nil).Analyze(explain.Options{Light: light.Options{Model: m}})
 		if err != nil {
 			t.Fatal(err)
 		}

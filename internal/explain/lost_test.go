@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"cmp"
@@ -10,23 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/report"
+	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
-
-// dropKernels returns a set in which the recording lost a share of a rank's kernels from its n-th kernel on.
-func dropKernels(set []*trace.Trace, rank int, share float64, from int) []*trace.Trace {
-	out, rng, n := clone(set), rand.New(rand.NewPCG(7, 7)), 0
-	out[rank].Spans = slices.DeleteFunc(out[rank].Spans, func(s trace.Span) bool {
-		if s.Cat == trace.Kernel {
-			n++
-		}
-		return s.Cat == trace.Kernel && n > from && rng.Float64() < share
-	})
-	return out
-}
 
 // TestLostInReplays: kernels that the recording lost inside graph replays are counted by step. Other numbers of kernels
 // in other graphs are no loss: rank 1 of graph_work replays a graph of 117 kernels, and from step 6 on one of 201.
@@ -37,18 +27,18 @@ func TestLostInReplays(t *testing.T) {
 		least   int // steps with lost work, of those that replay graphs
 		partial bool
 	}{
-		{"graphs as recorded", realSet(t, "graphs"), 0, false},
-		{"graph_work as recorded", realSet(t, "graph_work"), 0, false},
-		{"graph_work from the last step with the smaller graph on", stepsOnly(realSet(t, "graph_work"), 1, 5, 14), 0, false},
-		{"g_mixed as recorded", realSet(t, "g_mixed"), 0, false}, // rank 1 has 114 kernels, then 234
-		{"one rank alone", realSet(t, "graph_work")[1:], 0, false},
-		{"graphs", dropKernels(realSet(t, "graphs"), 1, 0.4, 0), 10, true},
-		{"graph_work", dropKernels(realSet(t, "graph_work"), 1, 0.4, 0), 14, true},
-		{"graph_work, one rank alone", dropKernels(realSet(t, "graph_work")[1:], 0, 0.4, 0), 14, true},
-		{"the last tenth of graph_work", dropKernels(realSet(t, "graph_work"), 1, 0.4, 2400), 1, true},
-		{"3 % of graphs", dropKernels(realSet(t, "graphs"), 1, 0.03, 0), 0, true},
+		{"graphs as recorded", explaintest.RealSet(t, "graphs"), 0, false},
+		{"graph_work as recorded", explaintest.RealSet(t, "graph_work"), 0, false},
+		{"graph_work from the last step with the smaller graph on", explaintest.StepsOnly(explaintest.RealSet(t, "graph_work"), 1, 5, 14), 0, false},
+		{"g_mixed as recorded", explaintest.RealSet(t, "g_mixed"), 0, false}, // rank 1 has 114 kernels, then 234
+		{"one rank alone", explaintest.RealSet(t, "graph_work")[1:], 0, false},
+		{"graphs", explaintest.DropKernels(explaintest.RealSet(t, "graphs"), 1, 0.4, 0), 10, true},
+		{"graph_work", explaintest.DropKernels(explaintest.RealSet(t, "graph_work"), 1, 0.4, 0), 14, true},
+		{"graph_work, one rank alone", explaintest.DropKernels(explaintest.RealSet(t, "graph_work")[1:], 0, 0.4, 0), 14, true},
+		{"the last tenth of graph_work", explaintest.DropKernels(explaintest.RealSet(t, "graph_work"), 1, 0.4, 2400), 1, true},
+		{"3 % of graphs", explaintest.DropKernels(explaintest.RealSet(t, "graphs"), 1, 0.03, 0), 0, true},
 	} {
-		r := analyzed(t, c.set)
+		r := explaintest.Analyzed(t, c.set)
 		got := 0
 		for _, f := range r.Findings {
 			for _, e := range f.Evidence {
@@ -58,53 +48,10 @@ func TestLostInReplays(t *testing.T) {
 			}
 		}
 		if got < c.least || (c.least == 0 && got > 3 || !c.partial && got > 0) || r.Partial() != c.partial {
-			t.Errorf("%s: got %d steps that lost kernels of replays, partial %t; want %d, %t%s", c.name, got, r.Partial(), c.least, c.partial, describe(r))
+			t.Errorf("%s: got %d steps that lost kernels of replays, partial %t; want %d, %t%s", c.name, got, r.Partial(), c.least, c.partial, explaintest.Describe(r))
 		}
-		if late := strings.Join(stragglersOf(r), ", "); c.partial && len(c.set) > 1 && strings.Contains(late, "rank 0") {
+		if late := strings.Join(explaintest.Stragglers(r), ", "); c.partial && len(c.set) > 1 && strings.Contains(late, "rank 0") {
 			t.Errorf("%s: got %q, a lateness of the rank that lost nothing", c.name, late)
-		}
-	}
-}
-
-// TestLateBesideLost: a late rank is found beside a rank of which the recording lost work.
-func TestLateBesideLost(t *testing.T) {
-	want := stragglersOf(analyzed(t, realSet(t, "compute_skew")))
-	for _, c := range []struct {
-		name string
-		set  []*trace.Trace
-	}{
-		{"as recorded", realSet(t, "compute_skew")},
-		{"rank 1 lost work in all steps", dropKernels(realSet(t, "compute_skew"), 1, 0.4, 0)},
-		{"rank 1 lost work in the second half", dropKernels(realSet(t, "compute_skew"), 1, 0.4, 700)},
-	} {
-		r := analyzed(t, c.set)
-		lost := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" })
-		if late := stragglersOf(r); !slices.Equal(late, want) || lost >= 0 != r.Partial() || r.Partial() != (c.name != "as recorded") {
-			t.Errorf("%s: got late ranks %q, finding of lost work %d; want %q%s", c.name, late, lost, want, describe(r))
-		}
-	}
-}
-
-// TestLateRankLost: nothing is said about the lateness of a rank in steps of which the recording lost its work. If this is
-// true of all steps, neither balance nor slower collectives are found.
-func TestLateRankLost(t *testing.T) {
-	for _, c := range []struct {
-		name           string
-		set            []*trace.Trace
-		missing, later bool
-	}{
-		{"as recorded", realSet(t, "compute_skew"), false, false},
-		{"balanced as recorded", realSet(t, "balanced"), false, false},
-		{"all steps", dropKernels(realSet(t, "compute_skew"), 2, 0.15, 0), true, false},
-		{"the steps in which it is late", dropKernels(realSet(t, "compute_skew"), 2, 0.15, 900), false, true},
-	} {
-		r := analyzed(t, c.set)
-		said := has(r, result.Balanced) || has(r, result.SlowSince) || has(r, result.SlowLink) || has(r, result.Straggler)
-		when := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
-			return f.Kind == result.Straggler && strings.Contains(report.Words(f.Title), "cannot be compared in 7 of the 8 later steps")
-		})
-		if said == c.missing || when != c.later {
-			t.Errorf("%s: got a statement about all ranks %t, later steps left open %t; want %t, %t%s", c.name, said, when, !c.missing, c.later, describe(r))
 		}
 	}
 }
@@ -112,7 +59,7 @@ func TestLateRankLost(t *testing.T) {
 // TestNegativeDurations: kernels with negative durations count as lost. Taken as 0, they would make the GPU idle and
 // collectives impossible.
 func TestNegativeDurations(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(testTraces, "graphs", "*.gz"))
+	files, err := filepath.Glob(filepath.Join(explaintest.Traces, "graphs", "*.gz"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -130,14 +77,14 @@ func TestNegativeDurations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := analyzed(t, readDir(t, dir))
+		r := explaintest.Analyzed(t, explaintest.ReadDir(t, dir))
 		ids := map[string]bool{}
 		for _, f := range r.Findings {
 			ids[f.ID] = true
 		}
 		lost := ids["data-lost-tp00"] && ids["data-lost-tp01"] && ids["data-lost-tp02"] && ids["data-lost-tp03"]
-		if n < 4900 || has(r, result.HostBound) || len(said(r, result.Straggler)) > 0 || lost != (share > 0) || r.Partial() != lost || has(r, result.Balanced) == lost {
-			t.Errorf("a share of %g of %d durations is negative: got lost %t%s", share, n, lost, describe(r))
+		if n < 4900 || explaintest.Has(r, result.HostBound) || len(explaintest.Said(r, result.Straggler)) > 0 || lost != (share > 0) || r.Partial() != lost || explaintest.Has(r, result.Balanced) == lost {
+			t.Errorf("a share of %g of %d durations is negative: got lost %t%s", share, n, lost, explaintest.Describe(r))
 		}
 	}
 }
@@ -147,7 +94,7 @@ func TestNegativeDurations(t *testing.T) {
 func TestSetBack(t *testing.T) {
 	const by = 30_000_000
 	for _, back := range []bool{false, true} {
-		set := clone(realSet(t, "balanced"))
+		set := retime.Copy(explaintest.RealSet(t, "balanced"))
 		var longest trace.Span
 		for _, s := range set[1].Spans {
 			if s.Cat == trace.CPUOp && s.Dur > longest.Dur {
@@ -164,9 +111,9 @@ func TestSetBack(t *testing.T) {
 			}
 		}
 		slices.SortStableFunc(set[1].Spans, func(a, b trace.Span) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur)) })
-		r := analyzed(t, set)
-		if late := stragglersOf(r); r.Partial() != back || back && len(late) > 0 {
-			t.Errorf("set back %t: got partial %t, late ranks %q%s", back, r.Partial(), late, describe(r))
+		r := explaintest.Analyzed(t, set)
+		if late := explaintest.Stragglers(r); r.Partial() != back || back && len(late) > 0 {
+			t.Errorf("set back %t: got partial %t, late ranks %q%s", back, r.Partial(), late, explaintest.Describe(r))
 		}
 	}
 }
@@ -175,7 +122,7 @@ func TestSetBack(t *testing.T) {
 // frequent than the complete set, which contains them.
 func TestLostInSmallGraphs(t *testing.T) {
 	small := func(kept int) []*trace.Trace { // each replay keeps kernels of its graph; the capture is repeated
-		set := realSet(t, "graphs")
+		set := explaintest.RealSet(t, "graphs")
 		for _, tr := range set {
 			n := map[int64]int{}
 			tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool {
@@ -191,15 +138,15 @@ func TestLostInSmallGraphs(t *testing.T) {
 	for _, share := range []float64{0, 0.08} {
 		set := small(8)
 		for rank := range set {
-			set = dropKernels(set, rank, share, 0)
+			set = explaintest.DropKernels(set, rank, share, 0)
 		}
 		lossy, found, most := 0, 0, 0
-		w := Prepare(set, nil)
-		if _, err := w.Analyze(Options{}); err != nil {
+		w := explain.Prepare(set, nil)
+		if _, err := w.Analyze(explain.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for pass := range 2 {
-			for _, r := range w.aligned.Ranks {
+			for _, r := range w.Aligned().Ranks {
 				for i := range r.Steps {
 					s := &r.Steps[i]
 					if s.Info.Kind != trace.Decode {

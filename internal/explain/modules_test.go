@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -26,7 +27,7 @@ func TestLayerwiseReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := analyzed(t, ts)
+	r := explaintest.Analyzed(t, ts)
 	var steps []string
 	for _, s := range r.Steps {
 		steps = append(steps, fmt.Sprintf("%s %d/%d", s.Kind, s.Tokens, s.Batch))
@@ -61,11 +62,11 @@ func TestLayerwiseReport(t *testing.T) {
 	// The hosts launch op by op, and are late in turns.
 	for _, f := range r.Findings {
 		if f.Kind == result.Straggler && f.Cause != result.CauseHost {
-			t.Errorf("%s is late by %s, want by its host only%s", f.Names, f.Cause, describe(r))
+			t.Errorf("%s is late by %s, want by its host only%s", f.Names, f.Cause, explaintest.Describe(r))
 		}
 	}
-	if !has(r, result.HostBound) || len(stragglersOf(r)) == 0 || has(r, result.Balanced) {
-		t.Errorf("want host-bound steps, late ranks and no balanced finding%s", describe(r))
+	if !explaintest.Has(r, result.HostBound) || len(explaintest.Stragglers(r)) == 0 || explaintest.Has(r, result.Balanced) {
+		t.Errorf("want host-bound steps, late ranks and no balanced finding%s", explaintest.Describe(r))
 	}
 	for _, row := range r.Ranks {
 		if row.Collectives != 1250 || row.Caused < 1e6 {
@@ -81,40 +82,40 @@ func TestModuleSteps(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		build func(y *explaintest.Toy)
+		build func(y *toytrace.Toy)
 		want  []string
 	}{
-		{"decode and prefill by the number of returned ids", func(y *explaintest.Toy) {
+		{"decode and prefill by the number of returned ids", func(y *toytrace.Toy) {
 			modulePass(y, 0, call("model.model", 4), call("model.logits_processor", 4), 32)
 			modulePass(y, 1000, call("model.model", 4), call("model.logits_processor", 4), 8)
 		}, []string{"decode 4/4 0-700", "prefill 4/1 1000-1700"}},
-		{"ids of four bytes", func(y *explaintest.Toy) {
+		{"ids of four bytes", func(y *toytrace.Toy) {
 			for i := range 3 {
 				modulePass(y, int64(i)*1000, call("model.model", 4), call("model.logits_processor", 4), 16)
 			}
 			modulePass(y, 3000, call("model.model", 9), call("model.logits_processor", 9), 8)
 		}, []string{"decode 4/4 0-700", "decode 4/4 1000-1700", "decode 4/4 2000-2700", "prefill 9/2 3000-3700"}},
-		{"no ids returned", func(y *explaintest.Toy) {
+		{"no ids returned", func(y *toytrace.Toy) {
 			modulePass(y, 0, call("model.model", 4), call("model.logits_processor", 4), 0)
 		}, []string{"other 4/-1 0-700"}},
-		{"the window begins and ends within a call", func(y *explaintest.Toy) {
+		{"the window begins and ends within a call", func(y *toytrace.Toy) {
 			y.Span(trace.UserAnnotation, 0, call("model.model.rotary", 4), 10, 20)
 			y.Span(trace.UserAnnotation, 0, call("model.logits_processor", 4), 100, 200)
 			modulePass(y, 1000, call("model.model", 4), call("model.logits_processor", 4), 32)
 			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 2000, 2100)
 		}, []string{"decode 4/4 1000-1700"}},
-		{"a pipeline stage without logits", func(y *explaintest.Toy) {
+		{"a pipeline stage without logits", func(y *toytrace.Toy) {
 			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 0, 500)
 			y.Run("k", 100, 200, 300, 1)
 			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 1000, 1500)
 		}, []string{"other 4/-1 0-500", "other 4/-1 1000-1500"}},
-		{"vLLM's outermost module lacks inputs", func(y *explaintest.Toy) {
+		{"vLLM's outermost module lacks inputs", func(y *toytrace.Toy) {
 			y.Span(trace.UserAnnotation, 0, "{'Module': 'LlamaForCausalLM'}", 0, 550)
 			modulePass(y, 10, call("LlamaForCausalLM.model", 4), call("LlamaForCausalLM.logits_processor", 4), 16)
 			y.Span(trace.UserAnnotation, 0, "{'Module': 'LlamaForCausalLM'}", 1000, 1550)
 			modulePass(y, 1010, call("LlamaForCausalLM.model", 4), call("LlamaForCausalLM.logits_processor", 4), 16)
 		}, []string{"decode 4/4 0-710", "decode 4/4 1000-1710"}},
-		{"a replayed graph calls no modules", func(y *explaintest.Toy) {
+		{"a replayed graph calls no modules", func(y *toytrace.Toy) {
 			for i := range 5 {
 				at := int64(i) * 2000
 				replay, begin := int64(0), at+20
@@ -137,12 +138,12 @@ func TestModuleSteps(t *testing.T) {
 				y.T.Ops[len(y.T.Ops)-1].Bytes = 8
 			}
 		}, []string{"prefill 7/1 0-990", "decode -1/-1 2020-3010", "prefill 7/1 4000-4990", "decode -1/-1 6020-7010", "prefill 7/1 8000-8990"}},
-		{"named steps take precedence", func(y *explaintest.Toy) {
+		{"named steps take precedence", func(y *toytrace.Toy) {
 			y.Span(trace.UserAnnotation, 0, "step[DECODE bs=2]", 5, 800)
 			modulePass(y, 10, call("model.model", 4), call("model.logits_processor", 4), 16)
 		}, []string{"decode 2/2 5-800"}},
 	} {
-		y := explaintest.New()
+		y := toytrace.New()
 		c.build(y)
 		passes, rule := trace.Passes(y.Done())
 		var got []string
@@ -156,7 +157,7 @@ func TestModuleSteps(t *testing.T) {
 }
 
 // modulePass is a call of 500 ns with a nested layer call, its logits, and a copy of token IDs to the host.
-func modulePass(y *explaintest.Toy, at int64, model, logits string, ids int64) {
+func modulePass(y *toytrace.Toy, at int64, model, logits string, ids int64) {
 	y.Span(trace.UserAnnotation, 0, model, at, at+500)
 	y.Span(trace.UserAnnotation, 0, "{'Module': 'model.model.layers.0', 'Inputs': [[7], [7, 4096]]}", at+100, at+200)
 	y.Run("k", at+110, at+150, at+180, 1)

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -36,7 +37,7 @@ func (p pairOfHosts) traces() (out []*trace.Trace) {
 		}
 		return f(rank, step)
 	}
-	var ys [2]*explaintest.Toy
+	var ys [2]*toytrace.Toy
 	wall := func(rank int, ns int64) int64 {
 		if p.clock == nil {
 			return 1e9 + ns
@@ -45,7 +46,7 @@ func (p pairOfHosts) traces() (out []*trace.Trace) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for rank := range ys {
-		ys[rank] = explaintest.New()
+		ys[rank] = toytrace.New()
 		ys[rank].T.Source.Rank.TP, ys[rank].T.Source.Host = rank, p.hosts[rank]
 	}
 	for n := range steps {
@@ -65,7 +66,7 @@ func (p pairOfHosts) traces() (out []*trace.Trace) {
 			}
 			for rank, y := range ys {
 				free[rank] = max(came[0], came[1]) + p.transfer + at(p.leaves, rank, n)
-				y.Op(trace.Kernel, explaintest.AllReduce, corr[rank], 1, wall(rank, came[rank]), wall(rank, free[rank]), 1)
+				y.Op(trace.Kernel, toytrace.AllReduce, corr[rank], 1, wall(rank, came[rank]), wall(rank, free[rank]), 1)
 			}
 		}
 	}
@@ -117,15 +118,15 @@ func TestWhatClocksMayFeign(t *testing.T) {
 		{"a device is slower, a clock off", pairOfHosts{hosts: two, transfer: 500_000, slower: by(1, 20, 400_000), clock: ahead},
 			[]string{"rank 1 device 20-59"}, "agree within ±", []string{"TP01"}}, // in the steps before
 	} {
-		rep := analyzed(t, c.p.traces())
+		rep := explaintest.Analyzed(t, c.p.traces())
 		var doubts []string
 		for _, f := range rep.Findings {
 			if strings.HasPrefix(f.ID, "data-offsets") {
 				doubts = append(doubts, f.Names...)
 			}
 		}
-		if got := stragglersOf(rep); !slices.Equal(got, c.want) || !slices.Equal(doubts, c.doubts) || len(doubts) > 0 && has(rep, result.Balanced) {
-			t.Errorf("%s: got %q late, %v in doubt; want %q, %v%s", c.name, got, doubts, c.want, c.doubts, describe(rep))
+		if got := explaintest.Stragglers(rep); !slices.Equal(got, c.want) || !slices.Equal(doubts, c.doubts) || len(doubts) > 0 && explaintest.Has(rep, result.Balanced) {
+			t.Errorf("%s: got %q late, %v in doubt; want %q, %v%s", c.name, got, doubts, c.want, c.doubts, explaintest.Describe(rep))
 		}
 		if says := report.Words(rep.Source.Clocks) + "\n" + rep.Source.Clocks.String(); !strings.Contains(says, c.says) {
 			t.Errorf("%s: got clocks %q, want %q in it", c.name, says, c.says)
@@ -141,7 +142,7 @@ func TestClockBounds(t *testing.T) {
 		drift  float64
 	}{{0, 0}, {3_000, 0}, {-7_000_000, 0}, {5_000, 40e-6}, {-2_000_000_000, -80e-6}} {
 		clock := func(rank int, at int64) int64 { return int64(rank) * (c.offset + int64(c.drift*float64(at))) }
-		rep := analyzed(t, pairOfHosts{hosts: [2]string{"a", "b"}, transfer: 12_000, clock: clock}.traces())
+		rep := explaintest.Analyzed(t, pairOfHosts{hosts: [2]string{"a", "b"}, transfer: 12_000, clock: clock}.traces())
 		first, second := rep.Ranks[0].Clock, &rep.Ranks[1]
 		got := second.Clock
 		// In the middle of the window, where the shift applies; the bounds hold to its ends.
@@ -161,15 +162,15 @@ func TestFewCollectives(t *testing.T) {
 	for _, drift := range []float64{60e-6, -60e-6} {
 		p := pairOfHosts{hosts: [2]string{"a", "b"}, steps: 12, transfer: 12_000, slower: by(1, 6, 40_000_000)}
 		p.clock = func(rank int, at int64) int64 { return int64(float64(rank) * (5e6 + drift*float64(at))) }
-		rep := analyzed(t, p.traces())
-		if got := stragglersOf(rep); !slices.Equal(got, []string{"rank 1 device 6-11"}) {
-			t.Errorf("got %q late, want rank 1 device 6-11%s", got, describe(rep))
+		rep := explaintest.Analyzed(t, p.traces())
+		if got := explaintest.Stragglers(rep); !slices.Equal(got, []string{"rank 1 device 6-11"}) {
+			t.Errorf("got %q late, want rank 1 device 6-11%s", got, explaintest.Describe(rep))
 		}
 		if says := report.Words(rep.Source.Clocks); !strings.HasPrefix(says, "differ: they were aligned by 12 shared collectives") || strings.Contains(says, "contradict") {
 			t.Errorf("got clocks %q, want alignment by 12 collectives without contradiction", says)
 		}
 		// In the middle of the window.
-		if c := rep.Ranks[1]; abs(c.ShiftNS+5_000_000+int64(drift*3e9)) > 200_000 {
+		if c := rep.Ranks[1]; explaintest.Abs(c.ShiftNS+5_000_000+int64(drift*3e9)) > 200_000 {
 			t.Errorf("got rank %+v, want its clock shifted by -5 ms minus the drift, ±200 µs", c)
 		}
 	}
@@ -185,12 +186,12 @@ func TestClockJumps(t *testing.T) {
 			}
 			return int64(rank) * 3_000_000
 		}
-		rep := analyzed(t, pairOfHosts{hosts: hosts, transfer: 12_000, clock: jumps}.traces())
+		rep := explaintest.Analyzed(t, pairOfHosts{hosts: hosts, transfer: 12_000, clock: jumps}.traces())
 		if says := report.Words(rep.Source.Clocks); !strings.Contains(says, "contradict each other") || !strings.Contains(says, "whatever the offset and the drift of the hosts' clocks: one jumped") {
 			t.Errorf("hosts %q: got clocks %q, want a contradiction by a jump", hosts, says)
 		}
-		if got := stragglersOf(rep, result.CauseCommunication); len(got) > 0 {
-			t.Errorf("hosts %q: got %q late by communication, want none%s", hosts, got, describe(rep))
+		if got := explaintest.Stragglers(rep, result.CauseCommunication); len(got) > 0 {
+			t.Errorf("hosts %q: got %q late by communication, want none%s", hosts, got, explaintest.Describe(rep))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/retime"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -46,7 +48,7 @@ func stepsOfKernels(t *trace.Trace) (steps map[int32]int32, kinds []trace.StepKi
 func patternSets(t *testing.T) map[string]string {
 	sets := map[string]string{}
 	for _, name := range []string{"graphs", "graph_work", "balanced", "stacks", "compute_skew", "g_mixed", "g_device_r1", "sglang_shared", "sglang_stops"} {
-		sets[filepath.Join(testTraces, name)] = trace.ByPattern
+		sets[filepath.Join(explaintest.Traces, name)] = trace.ByPattern
 	}
 	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
 		for name, rule := range map[string]string{
@@ -67,8 +69,8 @@ func TestPatternIsRight(t *testing.T) {
 		t.Skip("many cases")
 	}
 	for dir, want := range patternSets(t) {
-		truth := readDir(t, dir)
-		for i, bare := range nameless(readDir(t, dir)) {
+		truth := explaintest.ReadDir(t, dir)
+		for i, bare := range nameless(explaintest.ReadDir(t, dir)) {
 			in, kinds, _ := stepsOfKernels(truth[i])
 			found, foundKinds, rule := stepsOfKernels(bare)
 			if rule != want {
@@ -103,9 +105,9 @@ func TestPatternFindings(t *testing.T) {
 		if rule != trace.ByPattern || strings.HasSuffix(dir, "sglang_moe") {
 			continue
 		}
-		want, got := stragglersOf(analyzed(t, readDir(t, dir))), analyzed(t, nameless(readDir(t, dir)))
-		if !slices.Equal(stragglersOf(got), want) || got.Source.StepRule != trace.ByPattern {
-			t.Errorf("%s: got %q late, want %q%s", dir, stragglersOf(got), want, describe(got))
+		want, got := explaintest.Stragglers(explaintest.Analyzed(t, explaintest.ReadDir(t, dir))), explaintest.Analyzed(t, nameless(explaintest.ReadDir(t, dir)))
+		if !slices.Equal(explaintest.Stragglers(got), want) || got.Source.StepRule != trace.ByPattern {
+			t.Errorf("%s: got %q late, want %q%s", dir, explaintest.Stragglers(got), want, explaintest.Describe(got))
 		}
 	}
 }
@@ -177,7 +179,7 @@ func TestPatternLosses(t *testing.T) {
 			}, []string{trace.Uncut, trace.ByGraphs}},
 		} {
 			t.Run(set+" without "+c.name, func(t *testing.T) {
-				truth, lossy := realSet(t, set)[0], realSet(t, set)[0]
+				truth, lossy := explaintest.RealSet(t, set)[0], explaintest.RealSet(t, set)[0]
 				c.lose(lossy)
 				nameless([]*trace.Trace{lossy})
 				in, _, _ := stepsOfKernels(truth)
@@ -225,7 +227,7 @@ func dropLaunches(t *trace.Trace, drop func(*trace.Span) bool) {
 
 // TestPatternRefuses: repetition other than forward passes gives no steps.
 func TestPatternRefuses(t *testing.T) {
-	pass := func(y *explaintest.Toy, at int64, kernels int, end string) int64 {
+	pass := func(y *toytrace.Toy, at int64, kernels int, end string) int64 {
 		for i := range kernels {
 			y.Run(fmt.Sprintf("k%d", i), at, at+20, at+30, 1)
 			at += 40
@@ -248,7 +250,7 @@ func TestPatternRefuses(t *testing.T) {
 		{"no token chosen", []int{40, 40, 40, 40}, "copy", 0},
 		{"experts chosen in every layer", []int{40, 40, 40, 40}, "topkGatingSoftmax", 0},
 	} {
-		y := explaintest.New()
+		y := toytrace.New()
 		at := int64(0)
 		for _, n := range c.sizes {
 			at = pass(y, at, n, c.end)
@@ -256,5 +258,31 @@ func TestPatternRefuses(t *testing.T) {
 		if passes, rule := trace.Passes(y.Done()); len(passes) != c.want {
 			t.Errorf("%s: got %d passes by %s, want %d", c.name, len(passes), rule, c.want)
 		}
+	}
+}
+
+// TestPrefillOfGPUOnly reduces captures to calls and GPU work, as in windows without CPU activities: their prefill is
+// still a step, before those that replay graphs.
+func TestPrefillOfGPUOnly(t *testing.T) {
+	for set, prefills := range map[string]int{"graphs": 1, "g_mixed": 2, "g_device_r1": 1} {
+		t.Run(set, func(t *testing.T) {
+			want := explaintest.Analyzed(t, explaintest.RealSet(t, set))
+			ts := retime.Copy(explaintest.RealSet(t, set))
+			for _, tr := range ts {
+				tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool {
+					return !s.Cat.OnGPU() && !s.Cat.Launch() && s.Cat != trace.Window
+				})
+			}
+			r := explaintest.Analyzed(t, ts)
+			eager := 0 // steps without graphs that have as many kernels as a prefill
+			for _, s := range r.Steps {
+				if s.Ranks[0].Graphs == 0 && 2*s.Ranks[0].Kernels > want.Steps[0].Ranks[0].Kernels {
+					eager++
+				}
+			}
+			if eager == 0 || eager > prefills {
+				t.Errorf("got %d prefill steps before the replays, want %d: the first steps are %s and %s of %d%s", eager, prefills, r.Steps[0].Name, r.Steps[1].Name, len(r.Steps), explaintest.Describe(r))
+			}
+		})
 	}
 }

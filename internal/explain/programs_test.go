@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestPrograms(t *testing.T) {
 	// Steps have three short kernels each, launched in sequence with pauses.
 	steps := func(n int64, name func(i int64) string) []*trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		for i := range n {
 			at := i * 1000 * us
 			if name != nil {
@@ -27,7 +28,7 @@ func TestPrograms(t *testing.T) {
 		}
 		return []*trace.Trace{y.Done()}
 	}
-	captured := explaintest.New()
+	captured := toytrace.New()
 	captured.Span(trace.Runtime, 0, "hipStreamBeginCapture", 10*us, 20*us)
 	for i := range int64(9) {
 		captured.Launch("hipLaunchKernel", (30+10*i)*us, (35+10*i)*us)
@@ -64,8 +65,8 @@ func TestPrograms(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyzed(t, c.ts)
-			out := text(t, r)
+			r := explaintest.Analyzed(t, c.ts)
+			out := explaintest.Text(t, r)
 			plain := strings.Join(strings.Fields(strings.ReplaceAll(out, "\n", " \n")), " ")
 			for _, s := range c.say {
 				if !strings.Contains(out, s) && !strings.Contains(plain, s) {

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -127,11 +128,11 @@ func TestKnownRouting(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ts := readDir(t, dir)
-			rep := analyzed(t, ts)
-			rows := rowsOf(rep, result.Experts)
+			ts := explaintest.ReadDir(t, dir)
+			rep := explaintest.Analyzed(t, ts)
+			rows := explaintest.BalanceRows(rep, result.Experts)
 			if len(rows) != 1 {
-				t.Fatalf("got balance rows %+v, want one%s", rows, describe(rep))
+				t.Fatalf("got balance rows %+v, want one%s", rows, explaintest.Describe(rep))
 			}
 			b := rows[0]
 			var leads []int
@@ -153,12 +154,12 @@ func TestKnownRouting(t *testing.T) {
 					host = x.IdleBy.Host
 				}
 			}
-			if text := allWords(rep); c.says != "" && !strings.Contains(text, c.says) && 2*noCore <= host || c.says != "" && has(rep, result.Balanced) {
+			if text := explaintest.AllWords(rep); c.says != "" && !strings.Contains(text, c.says) && 2*noCore <= host || c.says != "" && explaintest.Has(rep, result.Balanced) {
 				t.Errorf("want %q and no balanced finding in\n%s", c.says, text)
 			}
-			t.Logf("balance %.3f, same %.2f, %s of %s lost, waited %s, leads %v%s", b.Ratio, b.Same, metric.Duration(b.Lost), metric.Duration(b.Period), metric.Duration(b.Waited), leads, describe(rep))
+			t.Logf("balance %.3f, same %.2f, %s of %s lost, waited %s, leads %v%s", b.Ratio, b.Same, metric.Duration(b.Lost), metric.Duration(b.Period), metric.Duration(b.Waited), leads, explaintest.Describe(rep))
 			if b.Ratio < c.ratio[0] || b.Ratio > c.ratio[1] || b.Same < c.same[0] || b.Same > c.same[1] || len(b.Layers) != 4 || c.leads != nil && !slices.Equal(leads, c.leads) {
-				t.Errorf("got %+v, want ratio in %v, same in %v, leading ranks %v%s", b, c.ratio, c.same, c.leads, describe(rep))
+				t.Errorf("got %+v, want ratio in %v, same in %v, leading ranks %v%s", b, c.ratio, c.same, c.leads, explaintest.Describe(rep))
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -37,7 +38,7 @@ func TestSGLangData(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyzed(t, readDir(t, filepath.Join(data, "traces", c.name)))
+			r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(data, "traces", c.name)))
 			kinds := map[string]int{}
 			for _, s := range r.Steps {
 				kinds[s.Kind]++
@@ -45,11 +46,11 @@ func TestSGLangData(t *testing.T) {
 			if fmt.Sprint(kinds) != fmt.Sprint(c.kinds) {
 				t.Errorf("got steps %v, want %v", kinds, c.kinds)
 			}
-			all := allWords(r)
+			all := explaintest.AllWords(r)
 			for _, want := range c.says {
 				pattern, not := strings.CutPrefix(want, "~")
 				if regexp.MustCompile(pattern).MatchString(all) == not {
-					t.Errorf("text %q (~: must not occur) is not as expected%s", want, describe(r))
+					t.Errorf("text %q (~: must not occur) is not as expected%s", want, explaintest.Describe(r))
 				}
 			}
 		})
@@ -70,9 +71,9 @@ func TestSGLangPlain(t *testing.T) {
 		atLeast float64
 	}{
 		{nil, "medium", "Python stacks slow the host", 0},
-		{stepsOf(16, 2_900*us), "low", "corrected for it; without Python stacks a window costs less", 1.9},
+		{explaintest.StepsOf(16, 2_900*us), "low", "corrected for it; without Python stacks a window costs less", 1.9},
 	} {
-		r := referred(t, readDir(t, filepath.Join(data, "traces", "sglang_plain")), c.ref)
+		r := explaintest.Referred(t, explaintest.ReadDir(t, filepath.Join(data, "traces", "sglang_plain")), c.ref)
 		if says := report.Words(r.Recording.Says); !strings.Contains(says, c.says) || r.Recording.Ratio < c.atLeast || r.Recording.Ratio > 2.6 {
 			t.Errorf("got recording %q, %+v, want %q and a ratio of %g to 2.6", says, r.Recording, c.says, c.atLeast)
 		}
@@ -108,10 +109,10 @@ func TestHeadlines(t *testing.T) {
 			if _, err := os.Stat(dir); err != nil {
 				t.Skip(err)
 			}
-			r := analyzed(t, readDir(t, dir))
+			r := explaintest.Analyzed(t, explaintest.ReadDir(t, dir))
 			if f := r.Findings[0]; c.rank != "" {
 				if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{c.rank}) || f.Cause != c.cause || f.Severity == "low" {
-					t.Fatalf("the first finding is %s: %s, want %s late by its %s%s", f.Severity, report.Words(f.Title), c.rank, c.cause, describe(r))
+					t.Fatalf("the first finding is %s: %s, want %s late by its %s%s", f.Severity, report.Words(f.Title), c.rank, c.cause, explaintest.Describe(r))
 				}
 				if c.to != 0 && (int64(f.Worth.Without) < c.from*us || int64(f.Worth.Without) > c.to*us) {
 					t.Errorf("got worth %+v, want steps of %d to %d µs without it", f.Worth, c.from, c.to)
@@ -133,8 +134,8 @@ func TestSGLangBalance(t *testing.T) {
 	if data == "" {
 		t.Skip("STEPSCOPE_DATA is not set: the directory of the shared captures")
 	}
-	ts := readDir(t, filepath.Join(data, "traces", "sglang_moe"))
-	r := analyzed(t, ts)
+	ts := explaintest.ReadDir(t, filepath.Join(data, "traces", "sglang_moe"))
+	r := explaintest.Analyzed(t, ts)
 	const steps, layers = 8, 16
 	for _, c := range []struct {
 		work    string
@@ -175,7 +176,7 @@ func TestSGLangBalance(t *testing.T) {
 			}
 			ratios, lost = append(ratios, mean/most), append(lost, most-mean)
 		}
-		rows := slices.DeleteFunc(rowsOf(r, c.work), func(b result.BalanceRow) bool { return b.Kind != "decode" })
+		rows := slices.DeleteFunc(explaintest.BalanceRows(r, c.work), func(b result.BalanceRow) bool { return b.Kind != "decode" })
 		if len(rows) != 1 {
 			t.Fatalf("%s: got rows %+v, want one of decode", c.work, rows)
 		}
@@ -190,47 +191,7 @@ func TestSGLangBalance(t *testing.T) {
 			}
 		}
 	}
-	if text := allFacts(r); strings.Contains(text, "uneven_") {
+	if text := explaintest.AllFacts(r); strings.Contains(text, "uneven_") {
 		t.Errorf("got a finding of uneven work, want none for waits of 0.3 %% of a step:\n%s", text)
-	}
-}
-
-// allWords returns the texts of a report's findings and evidence, one per line.
-func allWords(r *result.Report) string {
-	var b strings.Builder
-	for _, f := range r.Findings {
-		fmt.Fprintln(&b, report.Words(f.Title))
-		for _, e := range f.Evidence {
-			fmt.Fprintln(&b, report.Words(e.Text))
-		}
-	}
-	return b.String()
-}
-
-// allFacts returns the keys and values of all titles and evidence.
-func allFacts(r *result.Report) string {
-	var b strings.Builder
-	for _, f := range r.Findings {
-		fmt.Fprintln(&b, f.Title)
-		for _, e := range f.Evidence {
-			fmt.Fprintln(&b, e.Text)
-		}
-	}
-	return b.String()
-}
-
-// TestReasonsOfWork: the evidence includes the larger batch of the late rank.
-func TestReasonsOfWork(t *testing.T) {
-	ts := clone(realSet(t, "graph_work"))
-	for i := range ts[1].Spans {
-		s := &ts[1].Spans[i]
-		if step, ok := trace.ParseStep(ts[1].Strings.Get(s.Name)); ok && step.Kind == trace.Decode {
-			s.Name = ts[1].Strings.Intern([]byte("step[DECODE bs=64]"))
-		}
-	}
-	r := analyzed(t, ts)
-	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Cause == result.CauseWork })
-	if at < 0 || !strings.Contains(allWords(r), "its steps have 64 requests, the other ranks ") {
-		t.Errorf("the evidence lacks the batch of 64 requests%s\n%s", describe(r), allWords(r))
 	}
 }

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // TestSGLang checks captures of a real SGLang on two H200, with one deliberately disturbed rank, against the
@@ -22,11 +23,11 @@ func TestSGLang(t *testing.T) {
 		{"sglang_stops", result.CauseHost, 1, 8, ""},                     // its scheduler is stopped repeatedly, longest in step 8
 	} {
 		t.Run(c.capture, func(t *testing.T) {
-			r := analyzed(t, realSet(t, c.capture))
+			r := explaintest.Analyzed(t, explaintest.RealSet(t, c.capture))
 			if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
 				return f.Kind == result.Straggler && f.Cause == c.cause && slices.Equal(f.Ranks, []int{c.rank}) && f.FirstStep <= c.from && !f.Passing && f.Reason == c.reason
 			}) {
-				t.Errorf("the report lacks a finding that rank %d is late by its %s%s", c.rank, c.cause, describe(r))
+				t.Errorf("the report lacks a finding that rank %d is late by its %s%s", c.rank, c.cause, explaintest.Describe(r))
 			}
 		})
 	}
@@ -36,10 +37,10 @@ func TestSGLang(t *testing.T) {
 // the GPU, and so do steps between their kernels: without both a step takes about as long as on a GPU of its own, 2.9
 // ms (measured in docs/servers.md), plus the overhead of recording.
 func TestShared(t *testing.T) {
-	r := analyzed(t, realSet(t, "sglang_shared"))
+	r := explaintest.Analyzed(t, explaintest.RealSet(t, "sglang_shared"))
 	i := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Reason == result.ReasonShared })
 	if i < 0 {
-		t.Fatal("no finding has the reason of a shared device" + describe(r))
+		t.Fatal("no finding has the reason of a shared device" + explaintest.Describe(r))
 	}
 	f := &r.Findings[i]
 	if w := f.Worth; w.Without > 4*ms || w.Without < 2_900*us {

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -35,7 +36,7 @@ func stageLabels(t *testing.T, ts []*trace.Trace) (labels string, wrong int) {
 		}
 	}
 	var names []string
-	for _, r := range analyzed(t, ts).Ranks {
+	for _, r := range explaintest.Analyzed(t, ts).Ranks {
 		names = append(names, r.Name)
 	}
 	return strings.Join(names, ", "), wrong
@@ -60,12 +61,12 @@ func TestStageByContent(t *testing.T) {
 		if c.decode != "" {
 			stageFile(t, dir, "DECODE", c.decode)
 		}
-		if labels, wrong := stageLabels(t, readDir(t, dir)); labels != c.labels || wrong != c.wrong {
+		if labels, wrong := stageLabels(t, explaintest.ReadDir(t, dir)); labels != c.labels || wrong != c.wrong {
 			t.Errorf("%+v: got labels %q, %d rejected stage names", c, labels, wrong)
 		}
 	}
 	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
-		labels, wrong := stageLabels(t, readDir(t, filepath.Join(root, "traces", "sglang_stage")))
+		labels, wrong := stageLabels(t, explaintest.ReadDir(t, filepath.Join(root, "traces", "sglang_stage")))
 		if labels != "TP00 prefill, TP01 prefill" || wrong != 2 {
 			t.Errorf("sglang_stage: got labels %q, %d rejected stage names, want TP00 prefill, TP01 prefill and 2", labels, wrong)
 		}

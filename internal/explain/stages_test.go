@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestPipelineStages(t *testing.T) {
 	const steps, compute, transfer = 12, 1 * ms, 20 * us
 	const sendRecv = "ncclDevKernel_SendRecv"
-	stages := []*explaintest.Toy{explaintest.New(), explaintest.New()}
+	stages := []*toytrace.Toy{toytrace.New(), toytrace.New()}
 	free := []int64{0, 0} // end of each device's work so far
 	for n := range int64(steps) {
 		at := n * (2*compute + 2*transfer + 100*us)
@@ -40,7 +41,7 @@ func TestPipelineStages(t *testing.T) {
 		ts[i].Source.Rank = trace.Rank{TP: 0, PP: i, DP: -1, EP: -1}
 		ts[i].Source.World = trace.World{Known: true, Rank: i, Size: 2}
 	}
-	r := analyzed(t, ts)
+	r := explaintest.Analyzed(t, ts)
 	for _, f := range r.Findings {
 		title := report.Words(f.Title)
 		if f.Kind == result.CommBound && strings.Contains(f.Title.String(), "without_waiting") || f.Kind == result.SlowLink {

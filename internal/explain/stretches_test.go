@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -61,14 +62,14 @@ func work(r *result.Report) (out []string) {
 // TestStretches: two stages recorded at different times give one window with the same ranks and steps as a single
 // recording, and the time between belongs to no step.
 func TestStretches(t *testing.T) {
-	whole := analyzed(t, readDir(t, filepath.Join(testTraces, "compute_skew")))
+	whole := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(explaintest.Traces, "compute_skew")))
 	const second = 1_000_000_000
 	for _, later := range []int64{0, second, 100 * second} {
-		r := analyzed(t, byStage(t, readDir(t, filepath.Join(testTraces, "compute_skew")), 2, later, nil))
+		r := explaintest.Analyzed(t, byStage(t, explaintest.ReadDir(t, filepath.Join(explaintest.Traces, "compute_skew")), 2, later, nil))
 		if got, want := work(r), work(whole); !slices.Equal(got[:len(got)-1], want[:len(want)-1]) { // the last is cut
 			t.Errorf("%d s later: got\n%q\nwant\n%q", later/second, got, want)
 		}
-		if got, want := stragglersOf(r), "rank 2 work 7-13"; !slices.Contains(got, want) {
+		if got, want := explaintest.Stragglers(r), "rank 2 work 7-13"; !slices.Contains(got, want) {
 			t.Errorf("%d s later: got %q late, want %s among them", later/second, got, want)
 		}
 		for _, s := range r.Steps {
@@ -91,8 +92,8 @@ func TestStretches(t *testing.T) {
 
 // TestStretchesUneven: a step missing on a rank at the end of one stage does not shift steps of the next.
 func TestStretchesUneven(t *testing.T) {
-	whole := analyzed(t, readDir(t, filepath.Join(testTraces, "compute_skew")))
-	r := analyzed(t, byStage(t, readDir(t, filepath.Join(testTraces, "compute_skew")), 2, 1_000_000_000, map[int]int{1: 1}))
+	whole := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join(explaintest.Traces, "compute_skew")))
+	r := explaintest.Analyzed(t, byStage(t, explaintest.ReadDir(t, filepath.Join(explaintest.Traces, "compute_skew")), 2, 1_000_000_000, map[int]int{1: 1}))
 	if len(r.Steps) != len(whole.Steps)-1 {
 		t.Fatalf("got %d steps, want %d", len(r.Steps), len(whole.Steps)-1)
 	}
@@ -101,7 +102,7 @@ func TestStretchesUneven(t *testing.T) {
 			t.Errorf("step %d: got %s on %d ranks, want %s on 4", i, s.Kind, len(s.Ranks), want)
 		}
 	}
-	if got, want := stragglersOf(r), "rank 2 work 6-12"; !slices.Contains(got, want) {
+	if got, want := explaintest.Stragglers(r), "rank 2 work 6-12"; !slices.Contains(got, want) {
 		t.Errorf("got %q late, want %s among them", got, want)
 	}
 	noted := 0
@@ -117,7 +118,7 @@ func TestStretchesUneven(t *testing.T) {
 
 // TestStretchesOfAServer: the files that a server wrote by stage, one for each rank and stage.
 func TestStretchesOfAServer(t *testing.T) {
-	r := analyzed(t, readDir(t, filepath.Join("..", "..", "testdata", "windows", "by_stage")))
+	r := explaintest.Analyzed(t, explaintest.ReadDir(t, filepath.Join("..", "..", "testdata", "windows", "by_stage")))
 	kinds := map[string]int{}
 	for _, s := range r.Steps {
 		kinds[s.Kind]++

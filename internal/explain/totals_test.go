@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"path/filepath"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 )
 
 // tally is a count and a sum of durations.
@@ -25,9 +26,9 @@ func TestTotalsMatchFile(t *testing.T) {
 		{"graphs", 132}, {"stacks", 16}, {"graph_work", 180}, {"compute_skew", 168}, {"balanced", 120}, {"g_mixed", 260}, {"g_device_r1", 208},
 	} {
 		t.Run(c.set, func(t *testing.T) {
-			dir := filepath.Join(testTraces, c.set)
+			dir := filepath.Join(explaintest.Traces, c.set)
 			ranks := readSlow(t, dir)
-			r := analyzed(t, readDir(t, dir))
+			r := explaintest.Analyzed(t, explaintest.ReadDir(t, dir))
 
 			byName, byClass, all := map[string]tally{}, map[string]tally{}, tally{}
 			for _, s := range ranks {

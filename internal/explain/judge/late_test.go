@@ -5,26 +5,26 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // stepOf builds one rank of a toy set: three steps of two collectives each, with the kernels of middle between those of
 // the last step. Everything before is the same on all ranks; the collectives end at 1000 and 9000 of their step,
 // whatever comes between.
-func stepOf(middle func(y *explaintest.Toy, at int64), arrive int64) *trace.Trace {
-	y := explaintest.New()
+func stepOf(middle func(y *toytrace.Toy, at int64), arrive int64) *trace.Trace {
+	y := toytrace.New()
 	for n := range int64(3) {
 		at := n * 100_000
 		y.Step(at, at+90_000)
 		y.Run("gemm", at, at+100, at+800, 8)
-		y.Run(explaintest.AllReduce, at+20, at+800, at+10_000, 1)
+		y.Run(toytrace.AllReduce, at+20, at+800, at+10_000, 1)
 		if n == 2 {
 			middle(y, at)
-			y.Run(explaintest.AllReduce, at+arrive-5_000, at+arrive, at+80_000, 1) // launched after the work it waits for
+			y.Run(toytrace.AllReduce, at+arrive-5_000, at+arrive, at+80_000, 1) // launched after the work it waits for
 		} else {
 			y.Run("gemm", at+40, at+10_000, at+20_000, 8)
-			y.Run(explaintest.AllReduce, at+60, at+20_000, at+30_000, 1)
+			y.Run(toytrace.AllReduce, at+60, at+20_000, at+30_000, 1)
 		}
 	}
 	return y.Done()
@@ -33,38 +33,38 @@ func stepOf(middle func(y *explaintest.Toy, at int64), arrive int64) *trace.Trac
 // TestCauses compares one late rank with one in time, op by op. The rank in time always runs a gemm from 10 to 20 µs
 // and waits from 20 µs on.
 func TestCauses(t *testing.T) {
-	peer := func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+20_000, 8) }
+	peer := func(y *toytrace.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+20_000, 8) }
 	for _, c := range []struct {
 		name   string
-		late   func(y *explaintest.Toy, at int64)
+		late   func(y *toytrace.Toy, at int64)
 		arrive int64
 		want   [numCauses]int64
 	}{
-		{"the same kernel takes longer", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+50_000, 8) }, 50_000,
+		{"the same kernel takes longer", func(y *toytrace.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byDevice: 30_000}},
-		{"a larger grid", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+50_000, 16) }, 50_000,
+		{"a larger grid", func(y *toytrace.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+50_000, 16) }, 50_000,
 			[numCauses]int64{byWork: 30_000}},
-		{"one kernel more", func(y *explaintest.Toy, at int64) {
+		{"one kernel more", func(y *toytrace.Toy, at int64) {
 			y.Run("gemm", at+40, at+10_000, at+20_000, 8)
 			y.Run("silu", at+60, at+20_000, at+50_000, 8)
 		}, 50_000, [numCauses]int64{byWork: 30_000}},
-		{"one more launch of the same kernel", func(y *explaintest.Toy, at int64) {
+		{"one more launch of the same kernel", func(y *toytrace.Toy, at int64) {
 			y.Run("gemm", at+40, at+10_000, at+20_000, 8)
 			y.Run("gemm", at+60, at+20_000, at+30_000, 8)
 		}, 30_000, [numCauses]int64{byWork: 10_000}},
-		{"launched late", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+39_990, at+40_000, at+50_000, 8) }, 50_000,
+		{"launched late", func(y *toytrace.Toy, at int64) { y.Run("gemm", at+39_990, at+40_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byHost: 30_000}},
-		{"launched in time, started late", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+40_000, at+50_000, 8) }, 50_000,
+		{"launched in time, started late", func(y *toytrace.Toy, at int64) { y.Run("gemm", at+40, at+40_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byDevice: 30_000}},
-		{"launched late and then started late", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+19_990, at+40_000, at+50_000, 8) }, 50_000,
+		{"launched late and then started late", func(y *toytrace.Toy, at int64) { y.Run("gemm", at+19_990, at+40_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byHost: 10_000, byDevice: 20_000}},
-		{"longer kernel and one more", func(y *explaintest.Toy, at int64) {
+		{"longer kernel and one more", func(y *toytrace.Toy, at int64) {
 			y.Run("gemm", at+40, at+10_000, at+30_000, 8)
 			y.Run("silu", at+60, at+30_000, at+50_000, 8)
 		}, 50_000, [numCauses]int64{byDevice: 10_000, byWork: 20_000}},
-		{"another kernel in its place", func(y *explaintest.Toy, at int64) { y.Run("gemm_slow", at+40, at+10_000, at+50_000, 8) }, 50_000,
+		{"another kernel in its place", func(y *toytrace.Toy, at int64) { y.Run("gemm_slow", at+40, at+10_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byWork: 30_000}},
-		{"arrives late by its own collective's launch", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+20_000, 8) }, 20_000,
+		{"arrives late by its own collective's launch", func(y *toytrace.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+20_000, 8) }, 20_000,
 			[numCauses]int64{}},
 	} {
 		a := prepared(stepOf(peer, 20_000), stepOf(c.late, c.arrive))
@@ -93,13 +93,13 @@ func TestCauses(t *testing.T) {
 // late at the next.
 func TestLeavesLate(t *testing.T) {
 	rank := func(leave int64) *trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		for n := range int64(3) {
 			at := n * 100_000
 			y.Step(at, at+90_000)
-			y.Run(explaintest.AllReduce, at+20, at+800, at+leave, 1)
+			y.Run(toytrace.AllReduce, at+20, at+800, at+leave, 1)
 			y.Run("gemm", at+40, at+leave, at+leave+10_000, 8)
-			y.Run(explaintest.AllReduce, at+60, at+leave+10_000, at+80_000, 1)
+			y.Run(toytrace.AllReduce, at+60, at+leave+10_000, at+80_000, 1)
 		}
 		return y.Done()
 	}
@@ -115,7 +115,7 @@ func TestLeavesLate(t *testing.T) {
 func TestLeaveInTurns(t *testing.T) {
 	const steps, each, latency = 12, 8, 60_000
 	set := func(turns func(step int64) bool) []*trace.Trace {
-		ranks := []*explaintest.Toy{explaintest.New(), explaintest.New()}
+		ranks := []*toytrace.Toy{toytrace.New(), toytrace.New()}
 		for n := range int64(steps) {
 			at := n * 1_000_000
 			left := [2]int64{at, at}
@@ -131,7 +131,7 @@ func TestLeaveInTurns(t *testing.T) {
 						left[i] += latency
 					}
 					y.Run("gemm", at+k*20, come[i]-10_000, come[i], 8)
-					y.Run(explaintest.AllReduce, at+k*20+10, come[i], left[i], 1)
+					y.Run(toytrace.AllReduce, at+k*20+10, come[i], left[i], 1)
 				}
 			}
 		}
@@ -164,17 +164,17 @@ func TestLeaveInTurns(t *testing.T) {
 func TestHostWithMoreToLaunch(t *testing.T) {
 	// Launches of 1 µs each, one after the other; the device runs them at once.
 	rank := func(kernels int, each int64) *trace.Trace {
-		y := explaintest.New()
+		y := toytrace.New()
 		for n := range int64(3) {
 			at := n * 1_000_000
 			y.Step(at, at+990_000)
-			y.Run(explaintest.AllReduce, at+20, at+800, at+1_000, 1)
+			y.Run(toytrace.AllReduce, at+20, at+800, at+1_000, 1)
 			cursor := at + 1_000
 			for k := range kernels {
 				cursor += each
 				y.Run([]string{"gemm", "silu", "norm"}[k/4], cursor-10, cursor, cursor+100, 8)
 			}
-			y.Run(explaintest.AllReduce, cursor+80, cursor+100, at+900_000, 1)
+			y.Run(toytrace.AllReduce, cursor+80, cursor+100, at+900_000, 1)
 			y.Span(trace.Runtime, 0, "cudaStreamSynchronize", cursor+100, at+990_000)
 		}
 		return y.Done()
@@ -224,7 +224,7 @@ func TestChangePoint(t *testing.T) {
 func TestSeverityByUsualStep(t *testing.T) {
 	const ms = 1_000_000
 	rank := func() *trace.Trace {
-		y, at := explaintest.New(), int64(0)
+		y, at := toytrace.New(), int64(0)
 		for n := range 9 {
 			name, took := "step[DECODE bs=16]", int64(8*ms)
 			if n == 4 {
@@ -232,7 +232,7 @@ func TestSeverityByUsualStep(t *testing.T) {
 			}
 			y.Span(trace.UserAnnotation, 0, name, at, at+took)
 			y.Run("gemm", at+20, at+800, at+took/2, 8)
-			y.Run(explaintest.AllReduce, at+60, at+took/2, at+took-ms, 1)
+			y.Run(toytrace.AllReduce, at+60, at+took/2, at+took-ms, 1)
 			at += took
 		}
 		return y.Done()

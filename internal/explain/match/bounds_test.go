@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/prep"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -35,16 +35,16 @@ func TestDoubt(t *testing.T) {
 		{"many clocks, compared through the first", directPairs + 4, [][]int{everyone(directPairs + 4)}, 0, 4 * transfer},
 		{"many clocks, compared through several others", directPairs + 4, [][]int{everyone(10), everyone(directPairs + 4)[9:]}, 0, 8 * transfer},
 	} {
-		operations := []string{explaintest.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL"}
+		operations := []string{toytrace.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL"}
 		rng := rand.New(rand.NewPCG(7, uint64(c.ranks)))
-		var toys []*explaintest.Toy
+		var toys []*toytrace.Toy
 		var wall []func(at int64) int64
 		truth := make([]map[int64]int64, c.ranks) // true time by clock reading
 		for i := range c.ranks {
 			spread := 220_000 - c.each/2
 			offset, drift := int64(i)*c.each+rng.Int64N(2*spread)-spread, (rng.Float64()-0.5)*200e-6
 			wall = append(wall, func(at int64) int64 { return 1e9 + at + offset + int64(drift*float64(at)) })
-			y := explaintest.New()
+			y := toytrace.New()
 			y.T.Source.Rank.TP, y.T.Source.Host = i, fmt.Sprint("host", i)
 			toys, truth[i] = append(toys, y), map[int64]int64{}
 		}
@@ -143,9 +143,9 @@ func TestDoubt(t *testing.T) {
 // TestFewCollectives: collectives too few to show a drift by their ends still bound it, for any number of clocks.
 func TestFewCollectives(t *testing.T) {
 	for _, n := range []int{2, directPairs + 4} {
-		var toys []*explaintest.Toy
+		var toys []*toytrace.Toy
 		for i := range n {
-			toys = append(toys, explaintest.New())
+			toys = append(toys, toytrace.New())
 			toys[i].T.Source.Rank.TP, toys[i].T.Source.Host = i, fmt.Sprint("host", i)
 		}
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -160,7 +160,7 @@ func TestFewCollectives(t *testing.T) {
 				wall := func(at int64) int64 { return 1e9 + at + int64(i)*5_000 + int64(float64(i%3)*60e-6*float64(at)) }
 				y.Step(wall(begin), wall(begin+400_000_000))
 				corr := y.Launch("cudaGraphLaunch", wall(begin+10), wall(begin+1000))
-				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1, wall(come[i]), wall(last+12_000), 1)
+				y.Op(trace.Kernel, toytrace.AllReduce, corr, 1, wall(come[i]), wall(last+12_000), 1)
 			}
 		}
 		var ranks []*prep.Rank

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -14,31 +14,31 @@ import (
 func TestHostDid(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		make func(*explaintest.Toy)
+		make func(*toytrace.Toy)
 		want string
 	}{
-		{"nothing", func(y *explaintest.Toy) { y.Span(trace.CPUOp, 0, "aten::add", 50, 60) }, "nothing recorded"},
-		{"nothing, in a trace without CPU activities", func(*explaintest.Toy) {}, ""},
-		{"one op", func(y *explaintest.Toy) { y.Span(trace.CPUOp, 0, "aten::sort", 105, 195) }, "op aten::sort"},
-		{"the deepest op", func(y *explaintest.Toy) {
+		{"nothing", func(y *toytrace.Toy) { y.Span(trace.CPUOp, 0, "aten::add", 50, 60) }, "nothing recorded"},
+		{"nothing, in a trace without CPU activities", func(*toytrace.Toy) {}, ""},
+		{"one op", func(y *toytrace.Toy) { y.Span(trace.CPUOp, 0, "aten::sort", 105, 195) }, "op aten::sort"},
+		{"the deepest op", func(y *toytrace.Toy) {
 			y.Span(trace.CPUOp, 0, "outer", 101, 199)
 			y.Span(trace.CPUOp, 0, "inner", 105, 195)
 		}, "op inner"},
-		{"a Python frame", func(y *explaintest.Toy) {
+		{"a Python frame", func(y *toytrace.Toy) {
 			y.Span(trace.PythonFunction, 0, "server.py(1): loop", 0, 1000)
 			y.Span(trace.PythonFunction, 0, "tokenizer.py(5): encode", 102, 198)
 		}, "python tokenizer.py(5): encode"},
-		{"a blocking call", func(y *explaintest.Toy) { y.Span(trace.Runtime, 0, "cudaStreamSynchronize", 90, 190) }, "call cudaStreamSynchronize"},
-		{"many small ops", func(y *explaintest.Toy) {
+		{"a blocking call", func(y *toytrace.Toy) { y.Span(trace.Runtime, 0, "cudaStreamSynchronize", 90, 190) }, "call cudaStreamSynchronize"},
+		{"many small ops", func(y *toytrace.Toy) {
 			for at := int64(100); at < 190; at += 10 {
 				y.Span(trace.CPUOp, 0, "aten::add", at, at+9)
 			}
 			y.Span(trace.CPUOp, 0, "aten::cat", 190, 200)
 		}, "10 ops, the longest op aten::cat"},
-		{"silence inside a long annotation", func(y *explaintest.Toy) { y.Span(trace.UserAnnotation, 0, "scheduler.run_batch", 0, 1000) }, "nothing recorded for 100 ns (inside annotation scheduler.run_batch)"},
-		{"on another thread", func(y *explaintest.Toy) { y.Span(trace.CPUOp, 9, "aten::sort", 105, 195) }, "nothing recorded"},
+		{"silence inside a long annotation", func(y *toytrace.Toy) { y.Span(trace.UserAnnotation, 0, "scheduler.run_batch", 0, 1000) }, "nothing recorded for 100 ns (inside annotation scheduler.run_batch)"},
+		{"on another thread", func(y *toytrace.Toy) { y.Span(trace.CPUOp, 9, "aten::sort", 105, 195) }, "nothing recorded"},
 	} {
-		y := explaintest.New()
+		y := toytrace.New()
 		c.make(y)
 		y.Run("gemm", 200, 215, 230, 1)
 		tr := y.Done()

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -80,7 +80,7 @@ func TestSites(t *testing.T) {
 		{"a function that ends after its caller", []around{{python, "sglang/srt/utils.py(5): late", 10, 90}, {python, "sglang/srt/utils.py(9): later", 80, 150}}, Site{}},
 		{"only ops and wrappers", []around{{op, "aten::mm", 10, 190}, {python, "torch/_ops.py(1243): __call__", 20, 180}}, Site{}},
 	} {
-		y := explaintest.New()
+		y := toytrace.New()
 		y.Span(python, 0, "sglang/srt/managers/scheduler.py(1): before", 0, 1) // a trace with Python stacks
 		for _, x := range c.in {
 			y.Span(x.cat, 0, x.name, x.start, x.end)
@@ -96,7 +96,7 @@ func TestSites(t *testing.T) {
 
 // TestGraphHasNoSite: the launch of a graph is not the source of the kernels in it.
 func TestGraphHasNoSite(t *testing.T) {
-	y := explaintest.New()
+	y := toytrace.New()
 	y.Span(trace.PythonFunction, 0, "sglang/srt/model_executor/cuda_graph_runner.py(900): replay", 50, 150)
 	y.Op(trace.Kernel, "kernel", y.Launch("cudaGraphLaunch", 100, 110), 1, 200, 210, 1)
 	y.Run("kernel", 120, 300, 310, 1)

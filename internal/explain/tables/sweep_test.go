@@ -6,7 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 3000 {
-		y := explaintest.New()
+		y := toytrace.New()
 		at := int64(5)
 		for range rng.IntN(4) {
 			n := int64(1 + rng.IntN(60))
@@ -37,7 +37,7 @@ func TestSweep(t *testing.T) {
 			case 0:
 				y.Op(trace.Memcpy, "Memcpy DtoH (Device -> Pageable)", corr, 1+rng.IntN(3), start, end, 0)
 			case 1:
-				y.Op(trace.Kernel, explaintest.AllReduce, corr, 1+rng.IntN(3), start, end, 1)
+				y.Op(trace.Kernel, toytrace.AllReduce, corr, 1+rng.IntN(3), start, end, 1)
 			case 2:
 				y.Op(trace.Memset, "Memset (Device)", corr, 1+rng.IntN(3), start, end, 0)
 			default:

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/testing/explaintest"
+	"github.com/stepscope/stepscope/internal/testing/toytrace"
 	"github.com/stepscope/stepscope/trace"
 )
 
 // stepping returns ranks that each run steps of 100 µs, the k-th starting 40 µs after the previous one.
 func stepping(ranks ...trace.Rank) (ts []*trace.Trace) {
 	for k, at := range ranks {
-		y := explaintest.New()
+		y := toytrace.New()
 		y.T.Source.Rank, y.T.Source.Path = at, fmt.Sprint(k)
 		for n := range int64(4) {
 			from := int64(k)*40_000 + n*100_000

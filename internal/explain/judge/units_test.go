@@ -1,0 +1,5 @@
+package judge_test
+
+import "github.com/stepscope/stepscope/internal/testing/explaintest"
+
+const us, ms = explaintest.US, explaintest.MS
