@@ -67,10 +67,10 @@ type batchDataFlags struct {
 	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"File whose text is the prompt of all sequences."`
 	ChatTemplate  bool     `name:"apply-chat-template" needs:"fixed-prompt-file: the data sets generate token ids" help:"Apply the model's chat template to it."`
 	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the one that the server names, else its /tokenize."`
-	Groups        int      `name:"gsp-num-groups" default:"1" help:"generated-shared-prefix: groups, each with its own prefix."`
-	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" help:"Tokens per prefix."`
-	QuestionLen   int      `name:"gsp-question-len" default:"128" help:"Tokens per question after the prefix."`
-	GSPOutput     int      `name:"gsp-output-len" default:"256" help:"Tokens to generate, instead of --output-len."`
+	Groups        int      `name:"gsp-num-groups" default:"1" limits:"1.." help:"generated-shared-prefix: groups, each with its own prefix."`
+	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" limits:"1.." help:"Tokens per prefix."`
+	QuestionLen   int      `name:"gsp-question-len" default:"128" limits:"1.." help:"Tokens per question after the prefix."`
+	GSPOutput     int      `name:"gsp-output-len" default:"256" limits:"1.." help:"Tokens to generate, instead of --output-len."`
 	LoRAName      []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters to choose from."`
 	LoRADist      string   `name:"lora-request-distribution" enum:"uniform,distinct,skewed" default:"uniform" help:"How adapters are chosen: uniform, distinct or skewed."`
 	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" help:"skewed: how many times as often each adapter is chosen as the next."`
@@ -156,11 +156,8 @@ func (c *batchServerCmd) check() error {
 			return usagef("%v", err)
 		}
 	}
-	switch {
-	case len(c.Lens) > 0 && len(c.InputLen) > 1:
+	if len(c.Lens) > 0 && len(c.InputLen) > 1 {
 		return usagef("--input-len-list sets the lengths of prompts: give one --input-len")
-	case c.Groups < 1 || c.SystemLen < 1 || c.QuestionLen < 1 || c.GSPOutput < 1:
-		return usagef("the numbers of --gsp-* must be 1 or more")
 	}
 	return c.batchProfileFlags.check()
 }

@@ -119,10 +119,10 @@ type arrivalFlags struct {
 	RampOver           time.Duration `name:"ramp-over" placeholder:"TIME" help:"Duration of the ramp; default: all requests."`
 	RampExponential    bool          `name:"ramp-exponential" help:"Change the rate by equal factors instead of equal steps."`
 	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times given in the data set (mooncake and timed-trace always do)."`
-	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"Maximum number of requests in flight."`
+	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" limits:"0.." help:"Maximum number of requests in flight."`
 
-	Duration      time.Duration  `name:"duration" placeholder:"TIME" help:"Send no more requests after this time, such as 60s; the load ends with the last reply. Without --num-prompts, a finite rate sets their number."`
-	DurationGrace *time.Duration `name:"duration-grace" placeholder:"TIME" needs:"duration" help:"Wait only this long after --duration for the replies; requests still in progress then count as failed."`
+	Duration      time.Duration  `name:"duration" placeholder:"TIME" limits:"0.." help:"Send no more requests after this time, such as 60s; the load ends with the last reply. Without --num-prompts, a finite rate sets their number."`
+	DurationGrace *time.Duration `name:"duration-grace" placeholder:"TIME" needs:"duration" limits:"0.." help:"Wait only this long after --duration for the replies; requests still in progress then count as failed."`
 }
 
 // due returns the expected number of requests within the time limit; 0: unknown.
@@ -152,12 +152,8 @@ func (f *arrivalFlags) arrivals(d *datasetFlags, n int) workload.Arrivals {
 
 func (f *arrivalFlags) check() error {
 	switch {
-	case f.MaxConcurrency < 0:
-		return usagef("--max-concurrency %d: give 1 or more", f.MaxConcurrency)
 	case !(f.Burstiness > 0):
 		return usagef("--burstiness %v: give more than 0", f.Burstiness)
-	case f.Duration < 0 || f.DurationGrace != nil && *f.DurationGrace < 0:
-		return usagef("--duration and --duration-grace: give a time such as 60s")
 	case f.RampFrom < 0 || f.RampFrom > 0 && math.IsInf(float64(f.RequestRate), 1):
 		return usagef("--ramp-from needs a finite --request-rate to end at")
 	}
@@ -238,8 +234,8 @@ type profileFlags struct {
 	ProfileAfterSteps *int64         `name:"profile-after-steps" limits:"0.." placeholder:"N" without:"profile-start-step|profile-by-stage: both set when the window begins" help:"Forward steps between the start of the load, after the warm-up, and the window; default: when the load is steady."`
 	PrefillAfterSteps *int64         `name:"profile-prefill-after-steps" limits:"0.." placeholder:"N" needs:"profile-after-steps: it applies to the other servers" needs:"profile-num-steps: it applies to the other servers" help:"--profile-after-steps of prefill servers."`
 	PrefillNumSteps   int            `name:"profile-prefill-num-steps" limits:"0.." placeholder:"N" needs:"profile-after-steps: it applies to the other servers" needs:"profile-num-steps: it applies to the other servers" help:"--profile-num-steps of prefill servers."`
-	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" without:"profile-start-step|profile-after-steps|profile-by-stage|profile-unbounded: the time sets when the window begins" help:"Time into the load, such as 2.5s, at which to open the window, for example when the slowest requests were sent; default: when the load is steady."`
-	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; 5 by stage."`
+	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" without:"profile-start-step|profile-after-steps|profile-by-stage|profile-unbounded: the time sets when the window begins" limits:"0.." help:"Time into the load, such as 2.5s, at which to open the window, for example when the slowest requests were sent; default: when the load is steady."`
+	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" limits:"0.." help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; 5 by stage."`
 	ProfileByStage    bool           `name:"profile-by-stage" help:"Record one window for prefill and one for decode."`
 	ProfileStages     []string       `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
 	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server, in which {role} stands for prefill or decode, and {port} for the port of the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it reports one, else the one here, else /tmp."`
@@ -252,13 +248,8 @@ type profileFlags struct {
 }
 
 func (f *profileFlags) check() error {
-	switch {
-	case f.PDSeparated && f.Profile && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) == 0:
+	if f.PDSeparated && f.Profile && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) == 0 {
 		return usagef("--pd-separated: give --profile-prefill-url or --profile-decode-url")
-	case f.ProfileAt != nil && *f.ProfileAt < 0:
-		return usagef("--profile-at %s: give 0s or more, counted from the first request", *f.ProfileAt)
-	case f.ProfileNumSteps < 0:
-		return usagef("--profile-num-steps %d: give 1 or more", f.ProfileNumSteps)
 	}
 	return nil
 }

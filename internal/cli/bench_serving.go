@@ -53,7 +53,7 @@ type benchServingCmd struct {
 
 	Goodput []string `name:"goodput" sep:"none" placeholder:"KEY:MS" without:"slo: they mean the same" help:"SGLang's form of --slo: ttft, tpot and e2el, such as ttft:200 tpot:50."`
 	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Limits in ms, such as ttft:500,tpot:50,e2e:10000; goodput counts the requests that meet all of them."`
-	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" needs:"slo|goodput: limits such as ttft:500,tpot:50" without:"find-max-rate: a search sends many loads, of which none is judged" help:"Exit with status 4 if a smaller share of requests meets --slo; without a value: 100%."`
+	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" needs:"slo|goodput: limits such as ttft:500,tpot:50" without:"find-max-rate: a search judges no single load" help:"Exit with status 4 if a smaller share of requests meets --slo; without a value: 100%."`
 	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
 	Percent []string `name:"percentiles" placeholder:"P,…" help:"Also print these percentiles of all times: 75,99.9."`
 	Metrics string   `name:"metrics" placeholder:"TOOL" without:"html=-: both write to stdout" help:"Also print the numbers that sglang, vllm or aiperf would print."`

@@ -72,7 +72,7 @@ func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.ExternalSession, 
 type nsysStartCmd struct {
 	nsysWindow
 	Duration   seconds  `placeholder:"TIME" help:"Close the window after this time: 5 or 5s."`
-	Steps      int      `placeholder:"N" without:"duration: a window has one length" help:"Close it when the server at --url has run this many forward steps."`
+	Steps      int      `placeholder:"N" without:"duration: a window has one length" limits:"0.." help:"Close it when the server at --url has run this many forward steps."`
 	URL        string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps are counted."`
 	APIKey     string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key sent to it as a bearer token."`
 	APIKeyFile string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
@@ -94,9 +94,6 @@ Examples:
 
 // Run opens a window.
 func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
-	if c.Steps < 0 {
-		return usagef("--steps %d: give 1 or more", c.Steps)
-	}
 	for _, a := range c.NsysArg {
 		if !strings.HasPrefix(a, "--") || !strings.Contains(a, "=") {
 			return usagef("option of nsys start %q: write it as --OPTION=VALUE", a)

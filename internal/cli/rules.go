@@ -71,15 +71,8 @@ func rulesOf(flags []*kong.Flag) (rules []rule) {
 				names, why, _ := strings.Cut(text, ": ")
 				r := rule{flag: f, needs: kind == "needs", why: why}
 				for _, name := range strings.Split(names, "|") {
-					p := part{}
-					if name, p.value, _ = strings.Cut(name, "="); p.value != "" {
-						p.op = "="
-						if rest, not := strings.CutSuffix(name, "!"); not {
-							name, p.op = rest, "!="
-						}
-					}
-					if p.flag = byName[name]; p.flag != nil {
-						r.parts = append(r.parts, p)
+					if name, op, value := cutPart(name); byName[name] != nil {
+						r.parts = append(r.parts, part{byName[name], op, value})
 					}
 				}
 				if len(r.parts) > 0 {
@@ -89,6 +82,16 @@ func rulesOf(flags []*kong.Flag) (rules []rule) {
 		}
 	}
 	return rules
+}
+
+// cutPart splits the text of a part.
+func cutPart(text string) (name, op, value string) {
+	for _, op := range []string{"!=", "="} {
+		if name, value, ok := strings.Cut(text, op); ok {
+			return name, op, value
+		}
+	}
+	return text, "", ""
 }
 
 // checkRules checks the flags of a verb against their rules. A rule applies if the user gives its flag on the command

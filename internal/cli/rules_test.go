@@ -44,7 +44,7 @@ func TestRulesOfFlags(t *testing.T) {
 					t.Errorf("%s --%s: the rule without %s gives no reason", verbOf(verb), f.Name, names)
 				}
 				for _, name := range strings.Split(names, "|") {
-					name, _, _ := strings.Cut(strings.Replace(name, "!=", "=", 1), "=")
+					name, _, _ := cutPart(name)
 					// Another verb with the same field may be the one that has the flag.
 					tag := fmt.Sprintf("--%s %q: --%s", f.Name, text, name)
 					known[tag] = known[tag] || slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == name })

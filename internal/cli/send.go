@@ -50,8 +50,8 @@ type sendCmd struct {
 	BatchSize        int      `name:"batch-size" limits:"1.." default:"1" help:"Sequences in the request."`
 	DifferentPrompts bool     `name:"different-prompts" help:"Give each sequence of a batch its own prompt."`
 	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
-	RandomInputLen   int      `name:"random-input-len" placeholder:"N" help:"A prompt of N random token ids instead."`
-	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" help:"The random ids are below this number."`
+	RandomInputLen   int      `name:"random-input-len" placeholder:"N" limits:"0.." help:"A prompt of N random token ids instead."`
+	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" limits:"1.." help:"The random ids are below this number."`
 	Temperature      float64  `name:"temperature" default:"0" help:"Sampling temperature; 0 is greedy."`
 	MaxNewTokens     int      `name:"max-new-tokens" default:"512" help:"Maximum tokens to generate."`
 	MinNewTokens     int      `name:"min-new-tokens" help:"Minimum tokens to generate."`
@@ -91,9 +91,6 @@ func (c *sendCmd) BeforeReset(k *kong.Context) error {
 
 // Run sends the request.
 func (c *sendCmd) Run(ctx context.Context, e *env) error {
-	if c.RandomInputLen < 0 || c.RandomVocab < 1 {
-		return usagef("--random-input-len and --random-input-vocab-size must be 1 or more")
-	}
 	s, err := c.server()
 	if err != nil {
 		return err
