@@ -20,19 +20,19 @@ import (
 type analyzeCmd struct {
 	inputFlags
 	rangeFlags
-	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
-	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
+	JSON       bool   `name:"json" xor:"form" without:"html=-: both write to stdout" help:"Print as JSON."`
+	Markdown   bool   `name:"markdown" xor:"form" without:"html=-: both write to stdout" help:"Print as Markdown."`
 	Full       bool   `name:"full" help:"Print all tables after the answer."`
 	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, light, light-modules, light-changes, classes, kernels, gaps, ops, frames, launches, memory, notes."`
 	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
-	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
-	SourceFrom string `name:"source-from" placeholder:"DIR|FILE" help:"Show the code that launches each kernel; for kernels in graphs, take it from this window of the same server, recorded with Python stacks and without CUDA graphs."`
+	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" needs:"layers: give both" without:"quick: a quick analysis skips the layers of graphs" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
+	SourceFrom string `name:"source-from" placeholder:"DIR|FILE" without:"brief: a bounded answer has no room for it" help:"Show the code that launches each kernel; for kernels in graphs, take it from this window of the same server, recorded with Python stacks and without CUDA graphs."`
 	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - writes only the page to stdout."`
 
 	Quick bool `help:"Skip the gains of findings and the critical path, which saves up to a fifth of the time."`
 
 	cluster
-	Summary string `placeholder:"FILE" help:"Write a summary per rank to FILE (- for stdout), which analyze accepts in place of traces."`
+	Summary string `placeholder:"FILE" without:"on=slurm|json|markdown|html: a summary is no explanation" help:"Write a summary per rank to FILE (- for stdout), which analyze accepts in place of traces."`
 
 	Reference string `placeholder:"TIME|RUN|FILE" help:"Decode step time without recording (2.55ms), or a load of the server to take it from: a run, or a file of --output-details. The cost of recording is then subtracted."`
 
@@ -91,12 +91,6 @@ decode servers, the transfers between them and which side limits the throughput.
 
 // Run explains the windows.
 func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
-	if c.HTML == "-" && (c.JSON || c.Markdown) {
-		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
-	}
-	if err := c.alone(c.HTML == "-", "--html -", c.Full, "--full", c.Tables != "", "--tables", c.Layers, "--layers", c.SourceFrom != "", "--source-from", c.All, "--all", c.Summary != "", "--summary"); err != nil {
-		return err
-	}
 	var run *runs.Run
 	as, take, given := form(c.JSON, c.Markdown), c.take, c.Paths
 	if c.Brief {
@@ -119,12 +113,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if opt.Show.Tables, err = tableNames(c.Tables); err != nil {
 		return err
 	}
-	switch {
-	case c.LayersFrom != "" && !c.Layers:
-		return usagef("--layers-from needs --layers: give both")
-	case c.LayersFrom != "" && c.Quick:
-		return usagef("--layers-from has no effect with --quick, which skips the layers of graphs: leave out one of them")
-	case c.LayersFrom != "":
+	if c.LayersFrom != "" {
 		from, err := inputFlags{Paths: []string{c.LayersFrom}}.input()
 		if err != nil {
 			return err

@@ -20,18 +20,15 @@ import (
 // cluster selects the nodes on which a window is read, if it is not read on this machine.
 type cluster struct {
 	On       string        `default:"local" placeholder:"local|slurm|slurm:NODE,…" help:"Where to read the files: on this machine, in tasks on a Slurm cluster, or on these nodes of it, each from its own disk."`
-	Tasks    string        `placeholder:"N[%K]" help:"Number of tasks, and how many run at the same time (default: one per eight files, at most 64)."`
+	Tasks    string        `placeholder:"N[%K]" needs:"on=slurm" help:"Number of tasks, and how many run at the same time (default: one per eight files, at most 64)."`
 	Within   time.Duration `default:"30m" help:"Give up on tasks that Slurm has not finished by then."`
-	SlurmArg []string      `placeholder:"ARG" sep:"none" help:"An argument for sbatch; may be repeated."`
+	SlurmArg []string      `placeholder:"ARG" sep:"none" needs:"on=slurm" help:"An argument for sbatch; may be repeated."`
 }
 
 // options returns the options for reading a window on a cluster, or nil if it is read on this machine.
 func (c *cluster) options() (*ranks.Options, error) {
 	where, nodes, named := strings.Cut(c.On, ":")
 	if where == "local" && !named {
-		if c.Tasks != "" || len(c.SlurmArg) > 0 {
-			return nil, usagef("--tasks and --slurm-arg need --on slurm")
-		}
 		return nil, nil
 	}
 	o := &ranks.Options{Within: c.Within, Args: c.SlurmArg}
@@ -63,8 +60,6 @@ func (c *cluster) options() (*ranks.Options, error) {
 // summarize writes summaries of the ranks instead of an explanation.
 func (c *analyzeCmd) summarize(ctx context.Context, e *env, in *window.Input, rules *kernel.Rules, servers int) error {
 	switch {
-	case c.On != "local" || c.JSON || c.Markdown || c.HTML != "":
-		return usagef("--summary writes no explanation: leave out --on, --json, --markdown and --html")
 	case servers > 1:
 		return usagef("--summary takes the files of one server, and these belong to %d: give the directory of one", servers)
 	case c.Summary == "-":

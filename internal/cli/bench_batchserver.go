@@ -42,8 +42,8 @@ type batchServerCmd struct {
 	MultiBatch     bool    `name:"enable-multi-batch" help:"Allow batches larger than the server runs at once; only the overall throughput is meaningful then."`
 	SkipWarmup     bool    `name:"skip-warmup" help:"Skip the warm-up, which is a batch of each size."`
 	AnyCapacity    bool    `name:"skip-token-capacity-check" help:"Also send batches with more tokens than the server reports room for."`
-	StopAtEOS      bool    `name:"disable-ignore-eos" help:"Let sequences end where the model ends them; use the steady-state figures then."`
-	FlushStorage   bool    `name:"flush-hicache-storage" help:"Before each batch, also empty the storage tier of the server's hierarchical cache."`
+	StopAtEOS      bool    `name:"disable-ignore-eos" without:"backend=vllm|fake-prefill|client-stream-interval!=1: each sequence's tokens are counted as they come" help:"Let sequences end where the model ends them; use the steady-state figures then."`
+	FlushStorage   bool    `name:"flush-hicache-storage" needs:"url: an SGLang server with such a cache" without:"backend=vllm: vLLM has no such cache" help:"Before each batch, also empty the storage tier of the server's hierarchical cache."`
 
 	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"Append rows to this file; default: only the run keeps them (batches.jsonl)."`
 	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"Write all results as a JSON list, in the format that SGLang's nightly jobs read."`
@@ -62,15 +62,15 @@ type batchDataFlags struct {
 	Dataset       string   `name:"dataset-name" enum:"random,random-ids,generated-shared-prefix,mmmu" default:"random" help:"random, random-ids or generated-shared-prefix."`
 	DatasetPath   string   `name:"dataset-path" placeholder:"FILE" help:"ShareGPT file to sample from, for random; default: random tokens."`
 	Seed          int64    `name:"seed" default:"42" help:"Seed of the prompts."`
-	LenStep       float64  `name:"input-len-step-percentage" limits:"0.." default:"0" help:"Step from one prompt length of a batch to the next, as a share of --input-len."`
-	Lens          []int    `name:"input-len-list" limits:"1..16777216" placeholder:"N,N" help:"Prompt lengths of a batch, used in turn, instead of --input-len (random, random-ids)."`
+	LenStep       float64  `name:"input-len-step-percentage" limits:"0.." default:"0" without:"fixed-prompt-file|dataset-name=generated-shared-prefix: it varies the lengths of the data sets random and random-ids" help:"Step from one prompt length of a batch to the next, as a share of --input-len."`
+	Lens          []int    `name:"input-len-list" limits:"1..16777216" placeholder:"N,N" needs:"dataset-name=random|dataset-name=random-ids: it sets the lengths of their prompts" without:"fixed-prompt-file|input-len-step-percentage: both set the lengths of prompts" help:"Prompt lengths of a batch, used in turn, instead of --input-len (random, random-ids)."`
 	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"File whose text is the prompt of all sequences."`
-	ChatTemplate  bool     `name:"apply-chat-template" help:"Apply the model's chat template to it."`
+	ChatTemplate  bool     `name:"apply-chat-template" needs:"fixed-prompt-file: the data sets generate token ids" help:"Apply the model's chat template to it."`
 	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the one that the server names, else its /tokenize."`
-	Groups        int      `name:"gsp-num-groups" default:"1" help:"generated-shared-prefix: groups, each with its own prefix."`
-	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" help:"Tokens per prefix."`
-	QuestionLen   int      `name:"gsp-question-len" default:"128" help:"Tokens per question after the prefix."`
-	GSPOutput     int      `name:"gsp-output-len" default:"256" help:"Tokens to generate, instead of --output-len."`
+	Groups        int      `name:"gsp-num-groups" default:"1" limits:"1.." help:"generated-shared-prefix: groups, each with its own prefix."`
+	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" limits:"1.." help:"Tokens per prefix."`
+	QuestionLen   int      `name:"gsp-question-len" default:"128" limits:"1.." help:"Tokens per question after the prefix."`
+	GSPOutput     int      `name:"gsp-output-len" default:"256" limits:"1.." help:"Tokens to generate, instead of --output-len."`
 	LoRAName      []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters to choose from."`
 	LoRADist      string   `name:"lora-request-distribution" enum:"uniform,distinct,skewed" default:"uniform" help:"How adapters are chosen: uniform, distinct or skewed."`
 	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" help:"skewed: how many times as often each adapter is chosen as the next."`
@@ -156,19 +156,8 @@ func (c *batchServerCmd) check() error {
 			return usagef("%v", err)
 		}
 	}
-	switch {
-	case c.ChatTemplate && c.PromptFile == "":
-		return usagef("--apply-chat-template needs --fixed-prompt-file: the data sets generate token ids")
-	case c.LenStep > 0 && (c.PromptFile != "" || c.Dataset == "generated-shared-prefix"):
-		return usagef("--input-len-step-percentage goes with the data sets random and random-ids")
-	case len(c.Lens) > 0 && (c.PromptFile != "" || c.LenStep > 0 || len(c.InputLen) > 1 || !strings.HasPrefix(c.Dataset, "random")):
-		return usagef("--input-len-list sets the lengths of the data sets random and random-ids: leave out --fixed-prompt-file and --input-len-step-percentage, and give one --input-len")
-	case c.StopAtEOS && (c.Backend == "vllm" || c.FakePrefill || c.StreamInterval > 1):
-		return usagef("--disable-ignore-eos counts each sequence's tokens as they come: leave out --backend vllm, --fake-prefill and --client-stream-interval")
-	case c.FlushStorage && (c.Backend == "vllm" || c.BaseURL == ""):
-		return usagef("--flush-hicache-storage needs an SGLang server with such a cache: give it with --url")
-	case c.Groups < 1 || c.SystemLen < 1 || c.QuestionLen < 1 || c.GSPOutput < 1:
-		return usagef("the numbers of --gsp-* must be 1 or more")
+	if len(c.Lens) > 0 && len(c.InputLen) > 1 {
+		return usagef("--input-len-list sets the lengths of prompts: give one --input-len")
 	}
 	return c.batchProfileFlags.check()
 }

@@ -119,10 +119,10 @@ type arrivalFlags struct {
 	RampOver           time.Duration `name:"ramp-over" placeholder:"TIME" help:"Duration of the ramp; default: all requests."`
 	RampExponential    bool          `name:"ramp-exponential" help:"Change the rate by equal factors instead of equal steps."`
 	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times given in the data set (mooncake and timed-trace always do)."`
-	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"Maximum number of requests in flight."`
+	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" limits:"0.." help:"Maximum number of requests in flight."`
 
-	Duration      time.Duration  `name:"duration" placeholder:"TIME" help:"Send no more requests after this time, such as 60s; the load ends with the last reply. Without --num-prompts, a finite rate sets their number."`
-	DurationGrace *time.Duration `name:"duration-grace" placeholder:"TIME" help:"Wait only this long after --duration for the replies; requests still in progress then count as failed."`
+	Duration      time.Duration  `name:"duration" placeholder:"TIME" limits:"0.." help:"Send no more requests after this time, such as 60s; the load ends with the last reply. Without --num-prompts, a finite rate sets their number."`
+	DurationGrace *time.Duration `name:"duration-grace" placeholder:"TIME" needs:"duration" limits:"0.." help:"Wait only this long after --duration for the replies; requests still in progress then count as failed."`
 }
 
 // due returns the expected number of requests within the time limit; 0: unknown.
@@ -152,12 +152,8 @@ func (f *arrivalFlags) arrivals(d *datasetFlags, n int) workload.Arrivals {
 
 func (f *arrivalFlags) check() error {
 	switch {
-	case f.MaxConcurrency < 0:
-		return usagef("--max-concurrency %d: give 1 or more", f.MaxConcurrency)
 	case !(f.Burstiness > 0):
 		return usagef("--burstiness %v: give more than 0", f.Burstiness)
-	case f.Duration < 0 || f.DurationGrace != nil && (f.Duration == 0 || *f.DurationGrace < 0):
-		return usagef("--duration and --duration-grace: give a time such as 60s; the grace needs --duration")
 	case f.RampFrom < 0 || f.RampFrom > 0 && math.IsInf(float64(f.RequestRate), 1):
 		return usagef("--ramp-from needs a finite --request-rate to end at")
 	}
@@ -231,48 +227,29 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 
 // profileFlags are the profiling flags of bench_serving.
 type profileFlags struct {
-	Profile           bool           `name:"profile" help:"Take a profiling window while the load runs."`
+	Profile           bool           `name:"profile" without:"html=-: both write to stdout" help:"Take a profiling window while the load runs."`
 	ProfileActivities []string       `name:"profile-activities" default:"CPU,GPU" help:"Activities to record: any of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
-	Lean              bool           `name:"lean" help:"Record only kernels and the calls that launch them, which slows the server least; see profile --help."`
+	Lean              bool           `name:"lean" without:"profile-activities!=CPU,GPU: only kernels and launches are recorded" help:"Record only kernels and the calls that launch them, which slows the server least; see profile --help."`
 	ProfileStartStep  int64          `name:"profile-start-step" placeholder:"N" help:"Absolute forward count at which the window begins."`
-	ProfileAfterSteps *int64         `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps between the start of the load, after the warm-up, and the window; default: when the load is steady."`
-	PrefillAfterSteps *int64         `name:"profile-prefill-after-steps" limits:"0.." placeholder:"N" help:"--profile-after-steps of prefill servers."`
-	PrefillNumSteps   int            `name:"profile-prefill-num-steps" limits:"0.." placeholder:"N" help:"--profile-num-steps of prefill servers."`
-	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" help:"Time into the load, such as 2.5s, at which to open the window, for example when the slowest requests were sent; default: when the load is steady."`
-	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; 5 by stage."`
+	ProfileAfterSteps *int64         `name:"profile-after-steps" limits:"0.." placeholder:"N" without:"profile-start-step|profile-by-stage: both set when the window begins" help:"Forward steps between the start of the load, after the warm-up, and the window; default: when the load is steady."`
+	PrefillAfterSteps *int64         `name:"profile-prefill-after-steps" limits:"0.." placeholder:"N" needs:"profile-after-steps: it applies to the other servers" needs:"profile-num-steps: it applies to the other servers" help:"--profile-after-steps of prefill servers."`
+	PrefillNumSteps   int            `name:"profile-prefill-num-steps" limits:"0.." placeholder:"N" needs:"profile-after-steps: it applies to the other servers" needs:"profile-num-steps: it applies to the other servers" help:"--profile-num-steps of prefill servers."`
+	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" without:"profile-start-step|profile-after-steps|profile-by-stage|profile-unbounded: the time sets when the window begins" limits:"0.." help:"Time into the load, such as 2.5s, at which to open the window, for example when the slowest requests were sent; default: when the load is steady."`
+	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" limits:"0.." help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; 5 by stage."`
 	ProfileByStage    bool           `name:"profile-by-stage" help:"Record one window for prefill and one for decode."`
 	ProfileStages     []string       `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
 	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server, in which {role} stands for prefill or decode, and {port} for the port of the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it reports one, else the one here, else /tmp."`
 	ProfilePrefix     string         `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the trace names."`
-	ProfileUnbounded  bool           `name:"profile-unbounded" help:"Record until the load ends, however long that takes."`
+	ProfileUnbounded  bool           `name:"profile-unbounded" without:"profile-num-steps|profile-by-stage: the window lasts until the load ends" help:"Record until the load ends, however long that takes."`
 	PDSeparated       bool           `name:"pd-separated" help:"Profile prefill or decode workers through their own URLs."`
-	ProfilePrefillURL []string       `name:"profile-prefill-url" placeholder:"URL" help:"With --pd-separated: a prefill worker to profile; give several, or repeat the flag."`
-	ProfileDecodeURL  []string       `name:"profile-decode-url" placeholder:"URL" help:"With --pd-separated: a decode worker to profile; give several, or repeat the flag."`
+	ProfilePrefillURL []string       `name:"profile-prefill-url" placeholder:"URL" needs:"pd-separated" without:"profile-decode-url: prefill and decode cannot be profiled at once" help:"With --pd-separated: a prefill worker to profile; give several, or repeat the flag."`
+	ProfileDecodeURL  []string       `name:"profile-decode-url" placeholder:"URL" needs:"pd-separated" help:"With --pd-separated: a decode worker to profile; give several, or repeat the flag."`
 	ProfileFetch      string         `name:"profile-fetch" placeholder:"COMMAND" help:"Command that fetches the servers' files, as in profile --fetch."`
 }
 
 func (f *profileFlags) check() error {
-	switch {
-	case len(f.ProfilePrefillURL) > 0 && len(f.ProfileDecodeURL) > 0:
-		return usagef("--profile-prefill-url and --profile-decode-url: give only one: prefill and decode cannot be profiled at once")
-	case f.PDSeparated && f.Profile && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) == 0:
+	if f.PDSeparated && f.Profile && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) == 0 {
 		return usagef("--pd-separated: give --profile-prefill-url or --profile-decode-url")
-	case !f.PDSeparated && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) > 0:
-		return usagef("--profile-prefill-url and --profile-decode-url need --pd-separated")
-	case f.Lean && !slices.Equal(f.ProfileActivities, []string{"CPU", "GPU"}):
-		return usagef("--lean records only kernels and launches: leave out --profile-activities or --lean")
-	case f.ProfileUnbounded && (f.ProfileNumSteps > 0 || f.ProfileByStage):
-		return usagef("--profile-unbounded excludes --profile-num-steps and stages")
-	case f.ProfileAfterSteps != nil && (f.ProfileStartStep > 0 || f.ProfileByStage):
-		return usagef("--profile-after-steps sets when the window begins: leave out --profile-start-step and --profile-by-stage")
-	case (f.PrefillAfterSteps != nil || f.PrefillNumSteps > 0) && (f.ProfileAfterSteps == nil || f.ProfileNumSteps == 0):
-		return usagef("--profile-prefill-after-steps and --profile-prefill-num-steps need --profile-after-steps and --profile-num-steps, which apply to the other servers")
-	case f.ProfileAt != nil && (f.ProfileStartStep > 0 || f.ProfileByStage || f.ProfileAfterSteps != nil || f.ProfileUnbounded):
-		return usagef("--profile-at sets when the window begins: leave out --profile-start-step, --profile-after-steps, --profile-by-stage and --profile-unbounded")
-	case f.ProfileAt != nil && *f.ProfileAt < 0:
-		return usagef("--profile-at %s: give 0s or more, counted from the first request", *f.ProfileAt)
-	case f.ProfileNumSteps < 0:
-		return usagef("--profile-num-steps %d: give 1 or more", f.ProfileNumSteps)
 	}
 	return nil
 }
@@ -314,8 +291,8 @@ func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 type clientFlags struct {
 	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of the server; overrides --host and --port."`
 	Backend    string `name:"backend" default:"sglang" help:"API of the server: sglang, sglang-oai-chat, vllm, vllm-chat, lmdeploy, trt and others."`
-	Host       string `name:"host" default:"0.0.0.0" help:"Host of the server, if --url is not given."`
-	Port       int    `name:"port" placeholder:"N" help:"Port of the server; default: the backend's, such as 30000 for sglang and 8000 for vllm."`
+	Host       string `name:"host" default:"0.0.0.0" without:"pods|lws: pods are reached through the API server" help:"Host of the server, if --url is not given."`
+	Port       int    `name:"port" placeholder:"N" without:"pods|lws: pods are reached through the API server" help:"Port of the server; default: the backend's, such as 30000 for sglang and 8000 for vllm."`
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY or API_KEY."`
 	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
 	Model      string `name:"model" placeholder:"NAME" help:"The model to ask; default: the first that the server lists."`

@@ -25,16 +25,16 @@ type oneBatchCmd struct {
 	PromptFile     string `name:"prompt-filename" placeholder:"FILE" help:"Prompts, one per line, instead of random tokens: the first ones, with the last one repeated until the batch is full. --input-len is then ignored."`
 	ResultFilename string `name:"result-filename" placeholder:"FILE" help:"Append rows to this file; default: only the run keeps them (batches.jsonl)."`
 	Correctness    bool   `name:"correctness-test" help:"Instead of measuring, compare three ways to compute the same tokens: prompts in two pieces, in one piece, and together with their output."`
-	CutLen         int    `name:"cut-len" default:"4" help:"Tokens of the first piece."`
-	LogDecodeStep  int    `name:"log-decode-step" default:"0" help:"Print every Nth decode step, in addition to the first five."`
+	CutLen         int    `name:"cut-len" default:"4" limits:"0.." help:"Tokens of the first piece."`
+	LogDecodeStep  int    `name:"log-decode-step" default:"0" limits:"0.." help:"Print every Nth decode step, in addition to the first five."`
 
 	Profile           bool     `name:"profile" help:"Record rank 0 and print its operators. Traces go below SGLANG_TORCH_PROFILER_DIR, else /tmp."`
 	ProfileShapes     bool     `name:"profile-record-shapes" help:"Record the shapes of inputs."`
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"CPU, GPU or both."`
 	ProfileStage      string   `name:"profile-stage" enum:"all,prefill,decode" default:"all" help:"Stages to record: all, prefill or decode."`
 	ProfilePrefix     string   `name:"profile-prefix" aliases:"profile-filename-prefix" default:"profile" help:"Prefix of the trace names."`
-	ProfileStart      *int     `name:"profile-start-step" placeholder:"N" help:"First decode step to record, from 0; default: half of the output length."`
-	ProfileSteps      *int     `name:"profile-steps" placeholder:"N" help:"Decode steps to record; default: 1."`
+	ProfileStart      *int     `name:"profile-start-step" placeholder:"N" limits:"0.." help:"First decode step to record, from 0; default: half of the output length."`
+	ProfileSteps      *int     `name:"profile-steps" placeholder:"N" limits:"1.." help:"Decode steps to record; default: 1."`
 
 	storeFlags
 }
@@ -107,9 +107,6 @@ func (c *oneBatchCmd) check() (*onebatch.Profile, error) {
 	if c.DP > 1 {
 		return nil, usagef("--dp-size %d: one batch runs on one replica; leave it out", c.DP)
 	}
-	if c.CutLen < 0 || c.LogDecodeStep < 0 {
-		return nil, usagef("--cut-len %d, --log-decode-step %d: they cannot be negative", c.CutLen, c.LogDecodeStep)
-	}
 	p := &onebatch.Profile{
 		Dir: torch.OutputDir(""), Prefix: c.ProfilePrefix, Stage: c.ProfileStage, Shapes: c.ProfileShapes && inWindows("SGLANG_PROFILE_RECORD_SHAPES"),
 		NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"),
@@ -124,12 +121,10 @@ func (c *oneBatchCmd) check() (*onebatch.Profile, error) {
 	if c.ProfileSteps != nil {
 		p.Steps = *c.ProfileSteps
 	}
-	switch {
-	case c.ProfileStart != nil && p.Start < 0, p.Steps < 1:
-		return nil, usagef("--profile-start-step must be 0 or more, --profile-steps 1 or more")
-	case strings.ContainsAny(c.ProfilePrefix, `/\`):
+	if strings.ContainsAny(c.ProfilePrefix, `/\`) {
 		return nil, usagef("--profile-prefix %q: it is part of a file name; the directory is SGLANG_TORCH_PROFILER_DIR", c.ProfilePrefix)
-	case !c.Profile:
+	}
+	if !c.Profile {
 		return nil, nil
 	}
 	return p, nil

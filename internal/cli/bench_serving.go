@@ -51,17 +51,17 @@ type benchServingCmd struct {
 	PlotThrough   bool   `name:"plot-throughput" help:"Draw the output tokens per second over the run."`
 	Tag           string `name:"tag" placeholder:"TEXT" help:"Tag to keep in the result."`
 
-	Goodput []string `name:"goodput" sep:"none" placeholder:"KEY:MS" help:"SGLang's form of --slo: ttft, tpot and e2el, such as ttft:200 tpot:50."`
+	Goodput []string `name:"goodput" sep:"none" placeholder:"KEY:MS" without:"slo: they mean the same" help:"SGLang's form of --slo: ttft, tpot and e2el, such as ttft:200 tpot:50."`
 	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Limits in ms, such as ttft:500,tpot:50,e2e:10000; goodput counts the requests that meet all of them."`
-	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" help:"Exit with status 4 if a smaller share of requests meets --slo; without a value: 100%."`
+	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" needs:"slo|goodput: limits such as ttft:500,tpot:50" without:"find-max-rate: a search judges no single load" help:"Exit with status 4 if a smaller share of requests meets --slo; without a value: 100%."`
 	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
 	Percent []string `name:"percentiles" placeholder:"P,…" help:"Also print these percentiles of all times: 75,99.9."`
-	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also print the numbers that sglang, vllm or aiperf would print."`
-	FindMax bool     `name:"find-max-rate" help:"Search for the highest request rate that meets --slo."`
+	Metrics string   `name:"metrics" placeholder:"TOOL" without:"html=-: both write to stdout" help:"Also print the numbers that sglang, vllm or aiperf would print."`
+	FindMax bool     `name:"find-max-rate" needs:"slo|goodput: the limits that the rate has to meet" without:"profile|duration|start-on-input|html|repeat!=1|metrics|output-file|ramp-from|use-trace-timestamps|dataset-name=mooncake|dataset-name=timed-trace: a search sends many loads at rates of its own" help:"Search for the highest request rate that meets --slo."`
 	GPUs    string   `name:"gpus" bare:"nvidia-smi" placeholder:"[URL]" help:"Sample the clocks, power and temperature of the GPUs during the load, with nvidia-smi here, or from the URL of a DCGM exporter (http://HOST:9400/metrics)."`
 	Strict  bool     `name:"strict" help:"Fail if the client's own timing is not clean."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots, --profile included."`
-	JSON    bool     `name:"print-json" help:"Print the summary as JSON."`
+	JSON    bool     `name:"print-json" without:"html=-: both write to stdout" help:"Print the summary as JSON."`
 
 	quietFlag
 	storeFlags
@@ -109,9 +109,6 @@ Examples:
 
 func (c *benchServingCmd) check() error {
 	if len(c.Goodput) > 0 {
-		if c.SLO != "" {
-			return usagef("--goodput and --slo mean the same: leave one of them out")
-		}
 		for _, limit := range c.Goodput {
 			if key, ms, _ := strings.Cut(limit, ":"); !slices.Contains([]string{"ttft", "tpot", "e2el"}, key) {
 				return usagef("--goodput %s: give KEY:MS with ttft, tpot or e2el; --slo has more", limit)
@@ -142,10 +139,6 @@ func (c *benchServingCmd) check() error {
 			return usagef("--fail %s: %v", c.Fail, err)
 		case c.must > 1:
 			return usagef("--fail %s: no more than 100%% of the requests can meet --slo", c.Fail)
-		case c.SLO == "":
-			return usagef("--fail needs --slo, such as --slo ttft:500,tpot:50")
-		case c.FindMax:
-			return usagef("--fail judges one load, and --find-max-rate sends many: leave out one of them")
 		}
 	}
 	switch {
@@ -165,12 +158,6 @@ func (c *benchServingCmd) check() error {
 		return usagef("--lora-zipf-alpha %v: give more than 1", c.LoRAZipfAlpha)
 	case c.Burstiness != 1 && c.Arrival == "constant":
 		return usagef("--burstiness needs gamma arrivals, not --arrival constant")
-	case c.HTML == "-" && (c.JSON || c.Metrics != "" || c.Profile):
-		return usagef("--html - would mix the page with the results on stdout: give a file")
-	case c.FindMax && (c.Profile || c.Duration > 0 || c.StartOnInput || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || workload.Timed(c.DatasetName)):
-		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --duration, --start-on-input, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
-	case c.FindMax && c.SLO == "":
-		return usagef("--find-max-rate needs --slo, which the rate has to meet")
 	}
 	return nil
 }

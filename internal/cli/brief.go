@@ -17,19 +17,8 @@ type sizeFlags struct {
 
 // briefFlags request such an answer.
 type briefFlags struct {
-	Brief bool `name:"brief" help:"Print an answer of at most --max-bytes, for coding agents: Markdown, or one line with --json."`
+	Brief bool `name:"brief" without:"html=-|full|tables|layers|all|summary: a bounded answer has no room for it" help:"Print an answer of at most --max-bytes, for coding agents: Markdown, or one line with --json."`
 	sizeFlags
-}
-
-// alone returns an error if --brief is set and one of the other flags, too. others alternates whether a flag is set and
-// its name.
-func (c *briefFlags) alone(others ...any) error {
-	for i := 0; c.Brief && i < len(others); i += 2 {
-		if others[i].(bool) {
-			return usagef("--brief has no room for %s: leave out one of them", others[i+1])
-		}
-	}
-	return nil
 }
 
 // answer prints a bounded answer.

@@ -24,12 +24,12 @@ import (
 // ciGateCmd is "ci gate".
 type ciGateCmd struct {
 	URL       string   `name:"url" default:"http://127.0.0.1:30000" placeholder:"URL" help:"The server of the new build, and of all builds that --start starts (default: ${default})."`
-	BaseURL   string   `name:"base-url" placeholder:"URL" help:"The server of the base, which runs beside the new one."`
+	BaseURL   string   `name:"base-url" placeholder:"URL" without:"base-run: both give the base" without:"start: the command starts the base, too" help:"The server of the base, which runs beside the new one."`
 	BaseRun   string   `name:"base-run" placeholder:"RUN[,RUN]" help:"Loads of the base that exist: runs by id or directory."`
-	Start     string   `name:"start" placeholder:"COMMAND" help:"Shell command that starts a build at --url. It reads STEPSCOPE_REF, STEPSCOPE_URL and STEPSCOPE_SIDE (base or new). Its processes are ended after the load."`
-	Stop      string   `name:"stop" placeholder:"COMMAND" help:"Shell command that stops what --start left running, such as a container."`
-	BaseRef   string   `name:"base-ref" placeholder:"COMMIT" help:"The base, for --start."`
-	Ref       string   `name:"ref" placeholder:"COMMIT" help:"The new build, for --start."`
+	Start     string   `name:"start" placeholder:"COMMAND" needs:"base-ref|base-run: the commit to start as the base, or its loads" needs:"ref|base-run: the commit to start" help:"Shell command that starts a build at --url. It reads STEPSCOPE_REF, STEPSCOPE_URL and STEPSCOPE_SIDE (base or new). Its processes are ended after the load."`
+	Stop      string   `name:"stop" placeholder:"COMMAND" needs:"start" help:"Shell command that stops what --start left running, such as a container."`
+	BaseRef   string   `name:"base-ref" placeholder:"COMMIT" needs:"start" help:"The base, for --start."`
+	Ref       string   `name:"ref" placeholder:"COMMIT" needs:"start" help:"The new build, for --start."`
 	Starts    int      `name:"starts" default:"1" limits:"1..32" placeholder:"N" help:"Start each build this many times, alternately. With 4 or more, each start is one sample, which shows the differences between starts of one build."`
 	Ready     int      `name:"ready-timeout" default:"600" limits:"1.." placeholder:"S" help:"Seconds within which a server must be ready (default: ${default})."`
 	BenchArgs string   `name:"bench-args" placeholder:"FLAGS" help:"Flags for bench serving, in one word: '--num-prompts 400 --request-rate 8 --profile'."`
@@ -110,16 +110,10 @@ func (c *ciGateCmd) Run(ctx context.Context, e *env) error {
 // check rejects flags that contradict each other, and returns the words of --bench-args.
 func (c *ciGateCmd) check() (words []string, err error) {
 	switch {
-	case c.BaseURL != "" && c.BaseRun != "":
-		return nil, usagef("--base-url and --base-run both give the base: leave out one")
-	case c.BaseURL != "" && c.Start != "":
-		return nil, usagef("--start starts the base, too: leave out --base-url, or serve both builds yourself")
 	case c.Start == "" && c.BaseURL == "" && c.BaseRun == "":
 		return nil, usagef("no base to compare with: give --base-url, --base-run, or --start with --base-ref")
-	case c.Start != "" && c.BaseRun == "" && (c.BaseRef == "" || c.Ref == ""):
-		return nil, usagef("--start needs --base-ref and --ref: the commits to start")
-	case c.Start == "" && (c.Starts > 1 || c.Stop != "" || c.Ref != "" || c.BaseRef != ""):
-		return nil, usagef("--starts, --stop, --ref and --base-ref are for --start")
+	case c.Start == "" && c.Starts > 1:
+		return nil, usagef("--starts needs --start")
 	case c.BaseURL == c.URL && c.BaseURL != "":
 		return nil, usagef("--base-url and --url are the same server")
 	}

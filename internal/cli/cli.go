@@ -179,6 +179,9 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		}
 		return e.exit(ctx, usagef("%s", text))
 	}
+	if err := checkRules(cmd); err != nil {
+		return e.exit(ctx, err)
+	}
 	if err := checkLimits(cmd.Flags()); err != nil {
 		return e.exit(ctx, err)
 	}

@@ -25,8 +25,8 @@ type compareCmd struct {
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
 	FailOn    []string `name:"fail-on" sep:"none" placeholder:"5%|NAME>5%" help:"Exit with status 4 if a figure certainly got worse by more than this: 5% applies to all figures, 'ttft.p99>5%' or 'throughput<-3%' to one; separate several with commas, or repeat the flag."`
 	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window to read, if there are several (default: the newest). Two apply to A and to B."`
-	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
-	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
+	JSON      bool     `name:"json" xor:"form" without:"html=-: both write to stdout" help:"Print as JSON."`
+	Markdown  bool     `name:"markdown" xor:"form" without:"html=-: both write to stdout" help:"Print as Markdown."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page; - writes only the page to stdout."`
 	Full      bool     `name:"full" help:"Print all causes and all tables in full."`
 	Sources   []string `name:"source-from" placeholder:"DIR[,DIR]" help:"Windows of A and B with stacks, without graphs: the sources of kernels by role."`
@@ -81,9 +81,6 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := c.alone(c.HTML == "-", "--html -", c.Full, "--full", c.All, "--all"); err != nil {
-		return err
-	}
 	done, err := c.watch(e)
 	if err != nil {
 		return err
@@ -118,16 +115,13 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return c.compared(result, o) }, result.Refused)
 }
 
-// check rejects flags that contradict each other.
+// check validates the flags.
 func (c *compareCmd) check() (err error) {
 	if c.limits, err = gate.Parse(c.FailOn); err != nil {
 		return usagef("--fail-on %v", err)
 	}
 	if len(c.Sources) > 2 {
 		return usagef("--source-from: give one window, or one for A and one for B")
-	}
-	if c.HTML == "-" && (c.JSON || c.Markdown) {
-		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
 	}
 	if c.HTML != "" {
 		c.HTML, err = target(c.HTML, "", "compare.html")

@@ -29,9 +29,9 @@ type cutCmd struct {
 	Merge bool   `help:"Merge the ranks into one file."`
 
 	Redact    bool `help:"Replace everything that names people, machines, files or requests, so that the file can be shared; without a window, keep all events."`
-	KeepNames bool `help:"With --redact, also keep annotations of unknown form."`
+	KeepNames bool `needs:"redact" help:"With --redact, also keep annotations of unknown form."`
 
-	JSON bool `name:"json" help:"Print a summary of the work as JSON."`
+	JSON bool `name:"json" without:"output=-: both write to stdout" help:"Print a summary of the work as JSON."`
 }
 
 // Help returns the end of the verb's help text.
@@ -49,9 +49,6 @@ Examples:
 func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	w, err := c.window()
 	if err != nil {
-		return err
-	}
-	if err := oneStdout(c.Out, c.JSON); err != nil {
 		return err
 	}
 	in, err := c.input()
@@ -158,9 +155,6 @@ func (c *cutCmd) report(e *env, results []*merge.Result, r *redact.Redactor) err
 }
 
 func (c *cutCmd) window() (w cut.Window, err error) {
-	if c.KeepNames && !c.Redact {
-		return w, usagef("--keep-names needs --redact")
-	}
 	timed := c.From != "" || c.To != ""
 	if (c.Steps != "") == timed && (timed || !c.Redact) {
 		return w, usagef("give either --steps or --from and --to")

@@ -12,7 +12,7 @@ import (
 // demoCmd is "demo", which shows stepscope's main task with the embedded engine.
 type demoCmd struct {
 	SlowRank int    `name:"slow-rank" default:"-1" help:"Make this rank late (0 to 3), to see stepscope find it."`
-	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Cause of the delay: work (more kernels, the default), device (slower kernels), host (late launches)."`
+	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" needs:"slow-rank!=-1: the late rank" help:"Cause of the delay: work (more kernels, the default), device (slower kernels), host (late launches)."`
 	memoryFlags
 	storeFlags
 }
@@ -31,9 +31,6 @@ Examples:
 func (c *demoCmd) Run(ctx context.Context, e *env) error {
 	if c.SlowRank < -1 || c.SlowRank > 3 {
 		return usagef("--slow-rank %d: there are ranks 0 to 3", c.SlowRank)
-	}
-	if c.Cause != "" && c.SlowRank < 0 {
-		return usagef("--cause %s: give the late rank with --slow-rank", c.Cause)
 	}
 	if c.NoStore { // the demo needs a directory, since it reads the stored results
 		dir, remove, err := atomicfile.TempDir("stepscope-demo-")

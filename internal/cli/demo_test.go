@@ -206,7 +206,7 @@ func TestBenchServing(t *testing.T) {
 		{"--slo ttft:0.001 --fail 95%", exitRegression, "goodput: 0 % of 8 requests met ttft:0.001 ms, below the required 95.0 %: ttft over 1.00 µs in 8 of them (0, 1, 2, 3, 4, …; request "},
 		{"--fail --slo ttft:0.001", exitRegression, "0 % of 8 requests met ttft:0.001 ms, below the required 100 %: "},
 		{"--slo ttft:0.001,tpot:60000", exitOK, ""},
-		{"--fail", exitUsage, "--fail needs --slo, such as --slo ttft:500,tpot:50"},
+		{"--fail", exitUsage, "--fail needs --slo or --goodput: limits such as ttft:500,tpot:50"},
 		{"--slo ttft:500 --fail 95", exitUsage, "--fail 95: give a share such as 5% or 0.05: did you mean 95%?"},
 		{"--slo ttft:500 --fail=101%", exitUsage, "--fail 101%: no more than 100% of the requests can meet --slo"},
 	} {

@@ -23,7 +23,7 @@ type exportCmd struct {
 	memoryFlags
 	Out    string `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: spans-ID.FORMAT beside the inputs)."`
 	Format string `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the extension of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
-	JSON   bool   `name:"json" help:"Print a summary of the work as JSON."`
+	JSON   bool   `name:"json" without:"output=-: both write to stdout" help:"Print a summary of the work as JSON."`
 }
 
 // Help returns the end of the verb's help text, which has examples of how to use the result.
@@ -40,9 +40,6 @@ Examples:
 func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	format, err := c.format()
 	if err != nil {
-		return err
-	}
-	if err := oneStdout(c.Out, c.JSON); err != nil {
 		return err
 	}
 	in, err := c.of(c.inputFlags)

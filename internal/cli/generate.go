@@ -18,11 +18,11 @@ type generateCmd struct {
 	launch.PipelineArgs
 
 	Prompt         []string `name:"prompt" sep:"none" placeholder:"TEXT" help:"Prompt to paint; several prompts make several pictures."`
-	PromptPath     string   `name:"prompt-path" placeholder:"FILE.txt" help:"File with one prompt per line."`
+	PromptPath     string   `name:"prompt-path" placeholder:"FILE.txt" without:"prompt: both give the prompts" help:"File with one prompt per line."`
 	NegativePrompt string   `name:"negative-prompt" placeholder:"TEXT" help:"Prompt to avoid; needs guidance."`
 	Seed           int64    `name:"seed" default:"42" help:"Seed of the initial noise; further outputs of a prompt use the following numbers."`
-	Width          []int    `name:"width" limits:"1.." placeholder:"PIXELS" help:"Width; several, with as many heights, make pictures of several sizes. Default: the model's."`
-	Height         []int    `name:"height" limits:"1.." placeholder:"PIXELS" help:"Height."`
+	Width          []int    `name:"width" limits:"1.." placeholder:"PIXELS" without:"720p|1080p|2k|4k: both set the size" help:"Width; several, with as many heights, make pictures of several sizes. Default: the model's."`
+	Height         []int    `name:"height" limits:"1.." placeholder:"PIXELS" without:"720p|1080p|2k|4k: both set the size" help:"Height."`
 	P720           bool     `name:"720p" help:"1280×720."`
 	P1080          bool     `name:"1080p" help:"1920×1080."`
 	K2             bool     `name:"2k" help:"2560×1440."`
@@ -33,7 +33,7 @@ type generateCmd struct {
 
 	OutputPath string `name:"output-path" default:"outputs" placeholder:"DIR" help:"Directory for pictures; empty: write none."`
 	OutputName string `name:"output-file-name" placeholder:"NAME" help:"Name of the picture; default: made from prompt, time and parameters."`
-	OutputFile string `name:"output-file-path" placeholder:"FILE.png" help:"Directory and name together."`
+	OutputFile string `name:"output-file-path" placeholder:"FILE.png" without:"output-file-name: the path includes the name" help:"Directory and name together."`
 	NoSave     bool   `name:"no-save-output" help:"Write no pictures."`
 
 	WarmupMode  string   `name:"warmup-mode" enum:"off,request,server" default:"off" help:"request or server: an uncounted run of --warmup-steps before the first picture."`
@@ -43,7 +43,7 @@ type generateCmd struct {
 
 	Profile      bool   `name:"profile" help:"Record the denoising steps with SGLang's file names, one trace per rank."`
 	ProfileSteps int    `name:"num-profiled-timesteps" limits:"-1.." default:"5" help:"Denoising steps to record, after the first, which warms up; -1: all."`
-	AllStages    bool   `name:"profile-all-stages" help:"With --profile: record all stages."`
+	AllStages    bool   `name:"profile-all-stages" needs:"profile" help:"With --profile: record all stages."`
 	PerfDump     string `name:"perf-dump-path" placeholder:"FILE" help:"Write times of stages and steps as SGLang's JSON report."`
 
 	// These flags are accepted because SGLang's command lines contain them. Values other than the accepted values would
@@ -100,9 +100,6 @@ func (c *generateCmd) Run(ctx context.Context, e *env) error {
 func (c *generateCmd) job() (*pictures.Job, error) {
 	prompts := c.Prompt
 	if c.PromptPath != "" {
-		if len(prompts) > 0 {
-			return nil, errors.New("--prompt and --prompt-path: give one of them")
-		}
 		if !strings.HasSuffix(c.PromptPath, ".txt") {
 			return nil, fmt.Errorf("--prompt-path %s: give a .txt file, one prompt a line", c.PromptPath)
 		}
@@ -116,18 +113,12 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 		return nil, errors.New("--model-path is missing: a directory of a Diffusers pipeline, builtin:z-image-tiny or builtin:z-image-small")
 	case len(prompts) == 0:
 		return nil, errors.New("no prompt: give --prompt or --prompt-path")
-	case len(c.presets()) > 0 && len(c.Width)+len(c.Height) > 0:
-		return nil, errors.New("--width and --height set the size: leave out the named size")
 	case len(c.Width) != len(c.Height):
 		return nil, fmt.Errorf("--width and --height: give equally many of both, not %d and %d", len(c.Width), len(c.Height))
-	case c.AllStages && !c.Profile:
-		return nil, errors.New("--profile-all-stages needs --profile")
 	case c.Frames != 1:
 		return nil, fmt.Errorf("--num-frames %d: this pipeline makes pictures, which have one frame", c.Frames)
 	case c.ProfileSteps == 0:
 		return nil, errors.New("--num-profiled-timesteps 0: give 1 or more, or -1 for all")
-	case c.OutputFile != "" && c.OutputName != "":
-		return nil, errors.New("--output-file-path includes the name: leave out --output-file-name")
 	case c.OutputName != "" && filepath.Base(c.OutputName) != c.OutputName:
 		return nil, fmt.Errorf("--output-file-name %s: give only a name; --output-path sets the directory, --output-file-path both", c.OutputName)
 	}

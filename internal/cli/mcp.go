@@ -12,7 +12,7 @@ import (
 type mcpCmd struct {
 	Root []string `name:"root" placeholder:"DIR" help:"Directories below which captures may be read (default: the current directory). The runs are always readable."`
 
-	Listen     bool   `help:"Serve the protocol over HTTP instead of stdin and stdout."`
+	Listen     bool   `needs:"api-key-file|api-key: clients send the key as a bearer token" help:"Serve the protocol over HTTP instead of stdin and stdout."`
 	Port       int    `name:"port" limits:"0..65535" default:"0" help:"With --listen: port on 127.0.0.1 (default: any free one)."`
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"With --listen: bearer token that clients must send."`
 	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only that token."`
@@ -66,9 +66,6 @@ func (c *mcpCmd) Run(ctx context.Context, e *env) error {
 	}
 	if !c.Listen {
 		return server.Run(ctx)
-	}
-	if c.APIKey == "" {
-		return usagef("--listen: give a token with --api-key-file, which clients send as a bearer token")
 	}
 	ln, err := httpguard.Listen("127.0.0.1", c.Port, c.APIKey, false)
 	if err != nil {

@@ -24,7 +24,7 @@ type mergeCmd struct {
 	Level    *int     `placeholder:"N" help:"Compression level, 1 (fast) to 9 (small). Default: 5, for a Perfetto trace 1."`
 	Cats     []string `sep:"," placeholder:"CAT" help:"Keep only events of these categories, as listed by trace check, and events without a category."`
 	NoPython bool     `help:"Leave out python_function events, which make up most of a trace recorded with stacks."`
-	JSON     bool     `name:"json" help:"Print a summary of the work as JSON."`
+	JSON     bool     `name:"json" without:"output=-: both write to stdout" help:"Print a summary of the work as JSON."`
 }
 
 // Help returns the end of the verb's help text.
@@ -126,7 +126,7 @@ func (c *mergeCmd) check() error {
 	if c.Format != "chrome" && c.Format != "pftrace" {
 		return usagef("--format %q: give chrome or pftrace", c.Format)
 	}
-	return oneStdout(c.Out, c.JSON)
+	return nil
 }
 
 func (c *mergeCmd) suffix() string {

@@ -17,11 +17,11 @@ import (
 type nsysRunCmd struct {
 	Command []string `arg:"" placeholder:"COMMAND" help:"The program and its arguments, after --."`
 
-	StartLater   bool    `name:"start-later" help:"Collect nothing until stepscope nsys start."`
+	StartLater   bool    `name:"start-later" without:"delay|duration|capture-range: stepscope nsys start opens all windows" help:"Collect nothing until stepscope nsys start."`
 	Delay        seconds `name:"delay" placeholder:"TIME" help:"Start to collect this long after the start: 30 or 30s."`
 	Duration     seconds `name:"duration" placeholder:"TIME" help:"Collect for this long; the program goes on."`
-	CaptureRange string  `name:"capture-range" placeholder:"API" help:"Collect in the ranges that the program marks, with one report per range: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
-	NVTXCapture  string  `name:"nvtx-capture" short:"p" placeholder:"RANGE@DOMAIN" help:"The range of --capture-range nvtx (default: cudaProfilerApi@stepscope, that of stepscope serve)."`
+	CaptureRange string  `name:"capture-range" placeholder:"API" without:"delay|duration: the program opens the windows" help:"Collect in the ranges that the program marks, with one report per range: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
+	NVTXCapture  string  `name:"nvtx-capture" short:"p" placeholder:"RANGE@DOMAIN" needs:"capture-range=nvtx" help:"The range of --capture-range nvtx (default: cudaProfilerApi@stepscope, that of stepscope serve)."`
 	Output       string  `short:"o" placeholder:"NAME" help:"Name of the report, with nsys' %h, %p, %q{VARIABLE}; windows are NAME-window-N. Default: in the run's directory."`
 	Overwrite    bool    `name:"force-overwrite" help:"Replace an existing report."`
 
@@ -111,12 +111,6 @@ func (c *nsysRunCmd) check() error {
 		return usagef("--capture-range %q: give cudaProfilerApi or nvtx", c.CaptureRange)
 	case c.CaptureRange == "cudaProfilerApi" && ownServer(c.Command):
 		return usagef("--capture-range cudaProfilerApi: %s: write --capture-range nvtx", noCUDARange)
-	case c.StartLater && (c.Delay > 0 || c.Duration > 0 || c.CaptureRange != ""):
-		return usagef("--start-later leaves all windows to stepscope nsys start: leave --delay, --duration and --capture-range out")
-	case c.CaptureRange != "" && (c.Delay > 0 || c.Duration > 0):
-		return usagef("--capture-range leaves the windows to the program: leave --delay and --duration out")
-	case c.NVTXCapture != "" && c.CaptureRange != "nvtx":
-		return usagef("--nvtx-capture goes with --capture-range nvtx")
 	case c.Session != "" && !nsys.SessionName.MatchString(c.Session):
 		return usagef("--session-new %q: begin with a letter, use letters, digits, - and _, at most 100", c.Session)
 	}

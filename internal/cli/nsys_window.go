@@ -19,7 +19,7 @@ import (
 type nsysWindow struct {
 	Ref    string `arg:"" optional:"" name:"session" help:"Name or id of a session, a run's id or last, or the pid of the program or of nsys. Not needed if there is only one session."`
 	Output string `short:"o" placeholder:"NAME" help:"Where to put the report, with nsys' %h, %p, %q{VARIABLE} (default: the name in the run, with -window-N)."`
-	JSON   bool   `name:"json" help:"Print as JSON."`
+	JSON   bool   `name:"json" needs:"duration|steps: it describes the report" help:"Print as JSON."`
 	nsysTool
 	runPlace
 }
@@ -72,7 +72,7 @@ func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.ExternalSession, 
 type nsysStartCmd struct {
 	nsysWindow
 	Duration   seconds  `placeholder:"TIME" help:"Close the window after this time: 5 or 5s."`
-	Steps      int      `placeholder:"N" help:"Close it when the server at --url has run this many forward steps."`
+	Steps      int      `placeholder:"N" without:"duration: a window has one length" limits:"0.." help:"Close it when the server at --url has run this many forward steps."`
 	URL        string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps are counted."`
 	APIKey     string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key sent to it as a bearer token."`
 	APIKeyFile string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
@@ -94,14 +94,6 @@ Examples:
 
 // Run opens a window.
 func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
-	switch {
-	case c.Steps < 0:
-		return usagef("--steps %d: give 1 or more", c.Steps)
-	case c.Steps > 0 && c.Duration > 0:
-		return usagef("give --duration or --steps, not both")
-	case c.JSON && c.Steps == 0 && c.Duration == 0:
-		return usagef("--json needs --duration or --steps, because it describes the report")
-	}
 	for _, a := range c.NsysArg {
 		if !strings.HasPrefix(a, "--") || !strings.Contains(a, "=") {
 			return usagef("option of nsys start %q: write it as --OPTION=VALUE", a)

@@ -38,14 +38,6 @@ func target(given, dir, usual string) (string, error) {
 	return out, nil
 }
 
-// oneStdout returns an error if two results would go to stdout.
-func oneStdout(out string, asJSON bool) error {
-	if out == "-" && asJSON {
-		return usagef("both -o - and --json write to stdout: leave one out")
-	}
-	return nil
-}
-
 // throughFile calls write with the path of a temporary file, and copies that file to stdout. It is for formats that can
 // only be written to files.
 func (e *env) throughFile(name string, write func(path string) error) error {

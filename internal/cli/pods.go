@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 	"github.com/stepscope/stepscope/internal/capture/torch"
@@ -16,36 +14,16 @@ import (
 
 // podFlags select servers in pods of a Kubernetes cluster.
 type podFlags struct {
-	Pods      []string `name:"pods" sep:"none" placeholder:"SELECTOR" help:"Kubernetes pods, as [NS/]LABELS[:PORT]; repeat it for several. See stepscope guide kubernetes."`
-	LWS       []string `name:"lws" sep:"none" placeholder:"NAME" help:"A LeaderWorkerSet of Kubernetes, as [NS/]NAME[:PORT]; the pods of a group are one server."`
-	Context   string   `name:"context" placeholder:"NAME" help:"Context of the kubeconfig; default: the current one, or this pod's service account."`
-	Container string   `name:"container" placeholder:"NAME" help:"Container of the server in its pod."`
+	Pods      []string `name:"pods" sep:"none" placeholder:"SELECTOR" without:"url|prefill-url|decode-url: pods are reached through the API server" without:"fetch|profile-fetch: files of pods come through the API server" help:"Kubernetes pods, as [NS/]LABELS[:PORT]; repeat it for several. See stepscope guide kubernetes."`
+	LWS       []string `name:"lws" sep:"none" placeholder:"NAME" without:"url|prefill-url|decode-url: pods are reached through the API server" without:"fetch|profile-fetch: files of pods come through the API server" help:"A LeaderWorkerSet of Kubernetes, as [NS/]NAME[:PORT]; the pods of a group are one server."`
+	Context   string   `name:"context" placeholder:"NAME" needs:"pods|lws" help:"Context of the kubeconfig; default: the current one, or this pod's service account."`
+	Container string   `name:"container" placeholder:"NAME" needs:"pods|lws" help:"Container of the server in its pod."`
 }
 
 func (f *podFlags) given() bool { return len(f.Pods)+len(f.LWS) > 0 }
 
-// AfterApply returns an error if flags contradict each other. Settings such as url are no contradiction.
-func (f *podFlags) AfterApply(k *kong.Context) error {
-	if !f.given() {
-		if f.Context+f.Container != "" {
-			return usagef("--context and --container need --pods or --lws")
-		}
-		return nil
-	}
-	servers := []string{"url", "base-url", "prefill-url", "decode-url"}
-	if k.Selected().Name != "view" { // which has an address of its own
-		servers = append(servers, "host", "port")
-	}
-	for _, name := range servers {
-		if given(k, name) {
-			return usagef("--pods and --lws reach servers through the API server, and --%s does not: leave one of them out", name)
-		}
-	}
-	for _, name := range []string{"fetch", "profile-fetch"} {
-		if given(k, name) {
-			return usagef("--pods and --lws fetch files from the pods: leave out --%s", name)
-		}
-	}
+// AfterApply checks the selectors.
+func (f *podFlags) AfterApply() error {
 	_, err := f.selectors()
 	return err
 }

@@ -324,12 +324,12 @@ func TestPodsRefused(t *testing.T) {
 		want   string
 	}{
 		{"--pods app=web --url http://x:1", "", exitUsage, "leave one of them out"},
-		{"--pods app=web --fetch cat", "", exitUsage, "leave out --fetch"},
-		{"--lws big --decode-url http://x:1", "", exitUsage, "and --decode-url does not: leave one of them out"},
+		{"--pods app=web --fetch cat", "", exitUsage, "--pods and --fetch: files of pods come through the API server, leave one of them out"},
+		{"--lws big --decode-url http://x:1", "", exitUsage, "--lws and --decode-url: pods are reached through the API server, leave one of them out"},
 		{"--pods :30000", "", exitUsage, "give one such as app=sglang"},
 		{"--pods app=web:70000", "", exitUsage, "give a port from 1 to 65535"},
 		{"--lws a=b", "", exitUsage, "give the name of a LeaderWorkerSet"},
-		{"--container c", "", exitUsage, "need --pods or --lws"},
+		{"--container c", "", exitUsage, "--container needs --pods or --lws"},
 		{"--pods app=none", "", exitFailed, "no pod in namespace default has the labels app=none"},
 		{"--pods app=off", "", exitFailed, "no pod of default/app=off is Running and Ready: default/off is not Ready"},
 		{"--pods app=web", "", exitFailed, "none of its ports (grpc=9000, metrics=9090) is called http or is 30000 or 8000: add the server's port to the selector, as :PORT"},

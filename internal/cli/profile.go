@@ -21,7 +21,7 @@ type profileCmd struct {
 
 	profiledFlags
 	podFlags
-	PD bool `name:"pd-separated" hidden:""`
+	PD bool `name:"pd-separated" needs:"prefill-url|decode-url: they name the servers" hidden:""`
 
 	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, with a subdirectory for each window; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM, the one it was started with."`
 	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record, per stage with --profile-by-stage. With start, 0 records until stop."`
@@ -36,14 +36,14 @@ type profileCmd struct {
 	Mem        bool     `name:"mem" help:"Record snapshots of GPU memory."`
 	RPD        bool     `name:"rpd" help:"Use ROCm's rpd profiler."`
 	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Activities to record instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
-	Lean       bool     `name:"lean" help:"Record only kernels and their launches, which slows the servers least: no step names, no host activity. Without it, --no-with-stack leaves out the most costly part."`
+	Lean       bool     `name:"lean" without:"activities|with-stack|record-shapes|mem|rpd|no-gpu: only kernels and launches are recorded" help:"Record only kernels and their launches, which slows the servers least: no step names, no host activity. Without it, --no-with-stack leaves out the most costly part."`
 	Stack      bool     `name:"with-stack" xor:"stack" help:"Record Python stacks; default: as the server does."`
 	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"Record shapes of tensors; default: as the server does."`
 	Merge      bool     `name:"merge-profiles" help:"Have the server merge the traces, too. They are also merged here, unless --no-merge-profiles is given."`
 
 	fetchFlags
 	LocalDir string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Local directory for the files; default: the directory of the window, with the same name as on the server."`
-	Duration time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps, the same time on prefill and decode servers."`
+	Duration time.Duration `placeholder:"TIME" without:"num-steps: a window has one length" without:"profile-by-stage|start-step|probe: a window of time counts no steps" help:"Record for this long instead of a number of steps, the same time on prefill and decode servers."`
 	Timeout  time.Duration `default:"5m" help:"Close a window that is still open after this time."`
 	Stall    time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
 	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server; 0 does not wait, nor does start."`
@@ -93,21 +93,12 @@ Examples:
   stepscope profile stop --url http://localhost:30000`
 }
 
-// BeforeReset returns an error if two flags set the length of the window.
-func (c *profileCmd) BeforeReset(k *kong.Context) error {
-	if given(k, "duration") && given(k, "num-steps") {
-		return usagef("--duration and --num-steps: a window has one length, leave one of them out")
-	}
-	return nil
-}
-
-// AfterApply returns an error for a duration of 0, which would otherwise count as not given, and for flags that
-// contradict --pods.
+// AfterApply returns an error for a duration of 0, which would otherwise count as not given.
 func (c *profileCmd) AfterApply(k *kong.Context) error {
 	if given(k, "duration") && c.Duration <= 0 {
 		return usagef("--duration %v: give a time above 0, as 500ms or 2s", c.Duration)
 	}
-	return c.podFlags.AfterApply(k)
+	return c.podFlags.AfterApply()
 }
 
 // Run records a window, or starts or stops a recording.
@@ -146,9 +137,6 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if c.HTML == "-" {
 		return fail(fmt.Errorf("--html -: give a file, stdout has the findings"))
 	}
-	if c.PD && len(c.PrefillURL)+len(c.DecodeURL) == 0 {
-		return fail(fmt.Errorf("--pd-separated: give the servers with --prefill-url and --decode-url"))
-	}
 	if c.Wait < 0 {
 		return fail(fmt.Errorf("--wait %v: give a time, as 90s or 5m, or 0 not to wait", c.Wait))
 	}
@@ -156,8 +144,8 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		return fail(fmt.Errorf("--timeout %v, --stall %v: give times above 0, as 90s or 5m", c.Timeout, c.Stall))
 	}
 	switch {
-	case c.Duration > 0 && (c.Action != "run" || c.ByStage || c.StartStep > 0 || c.Probe):
-		return fail(fmt.Errorf("--duration needs profile run, without --profile-by-stage, --start-step and --probe"))
+	case c.Duration > 0 && c.Action != "run":
+		return fail(fmt.Errorf("--duration needs profile run"))
 	case c.Duration > 0:
 		c.NumSteps = 0
 	case c.NumSteps == 0 && c.Action == "run":
@@ -178,9 +166,6 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	}
 	if o.Fetch, err = c.template(); err != nil {
 		return fail(err)
-	}
-	if c.Lean && (c.Stack || c.Shapes || c.Mem || c.RPD || c.NoGPU || c.Activities != nil) {
-		return fail(fmt.Errorf("--lean records only kernels and launches: leave out --activities, --with-stack, --record-shapes and the like, or --lean"))
 	}
 	w, err := c.window()
 	w.For = c.Duration

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -71,20 +70,17 @@ func (c *profiledFlags) targets() (out []torch.Target, err error) {
 // fetchFlags define how the files of servers are copied to this machine.
 type fetchFlags struct {
 	Fetch     string `placeholder:"CMD" help:"Command that prints a server's file {path}, as 'ssh {host} cat {path}'. No shell runs it."`
-	FetchList string `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
+	FetchList string `name:"fetch-list" placeholder:"CMD" needs:"fetch" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
 }
 
 // template returns the command of --fetch, or nil if the flag is not given.
 func (f *fetchFlags) template() (*collect.Template, error) {
-	switch {
-	case f.Fetch != "":
-		t, err := collect.ParseTemplate(f.Fetch, f.FetchList)
-		if err != nil {
-			return nil, fmt.Errorf("--fetch: %w", err)
-		}
-		return t, nil
-	case f.FetchList != "":
-		return nil, errors.New("--fetch-list needs --fetch")
+	if f.Fetch == "" {
+		return nil, nil
 	}
-	return nil, nil
+	t, err := collect.ParseTemplate(f.Fetch, f.FetchList)
+	if err != nil {
+		return nil, fmt.Errorf("--fetch: %w", err)
+	}
+	return t, nil
 }

@@ -22,10 +22,10 @@ type routeCmd struct {
 	Host string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed, or --insecure."`
 	Port int    `name:"port" limits:"0.." default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 
-	WorkerURLs []string `name:"worker-urls" sep:"none" placeholder:"URL" help:"Servers that handle whole requests; give several, or repeat the flag."`
-	PD         bool     `name:"pd-disaggregation" help:"Route to separate prefill and decode servers: give --prefill and --decode."`
-	Prefill    []string `name:"prefill" sep:"none" placeholder:"URL" help:"A prefill server, optionally followed by the port of its bootstrap server (default: as it reports); repeat it for several."`
-	Decode     []string `name:"decode" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
+	WorkerURLs []string `name:"worker-urls" sep:"none" placeholder:"URL" without:"pd-disaggregation: such workers handle whole requests" help:"Servers that handle whole requests; give several, or repeat the flag."`
+	PD         bool     `name:"pd-disaggregation" needs:"prefill" needs:"decode" help:"Route to separate prefill and decode servers: give --prefill and --decode."`
+	Prefill    []string `name:"prefill" sep:"none" placeholder:"URL" needs:"pd-disaggregation" help:"A prefill server, optionally followed by the port of its bootstrap server (default: as it reports); repeat it for several."`
+	Decode     []string `name:"decode" sep:"none" placeholder:"URL" needs:"pd-disaggregation" help:"A decode server; repeat it for several."`
 
 	Policy        string `name:"policy" enum:"random,round_robin,power_of_two,cache_aware" default:"cache_aware" help:"How a worker is chosen: random, round_robin, power_of_two (the less loaded of two) or cache_aware (the one that has seen the beginning of the prompt)."`
 	PrefillPolicy string `name:"prefill-policy" enum:",random,round_robin,power_of_two,cache_aware" default:"" help:"Policy for prefill servers; default: --policy."`
@@ -135,12 +135,6 @@ func (c *routeCmd) options() (o route.Options, err error) {
 		return o, fmt.Errorf("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
 	case !strings.HasPrefix(c.HealthEndpoint, "/"):
 		return o, fmt.Errorf("--health-check-endpoint %q: give a path, such as /health", c.HealthEndpoint)
-	case c.PD && len(c.WorkerURLs) > 0, len(c.WorkerURLs) > 0 && len(c.Prefill)+len(c.Decode) > 0:
-		return o, errors.New("--worker-urls are for servers that handle whole requests: with --pd-disaggregation give --prefill and --decode")
-	case !c.PD && len(c.Prefill)+len(c.Decode) > 0:
-		return o, errors.New("--prefill and --decode need --pd-disaggregation")
-	case c.PD && (len(c.Prefill) == 0 || len(c.Decode) == 0):
-		return o, errors.New("--pd-disaggregation needs --prefill and --decode, each at least once")
 	case !c.PD && len(c.WorkerURLs) == 0:
 		return o, errors.New("no server to route to: give --worker-urls, or --pd-disaggregation with --prefill and --decode")
 	}

@@ -21,8 +21,8 @@ import (
 // serverFlags select the server that a client calls. The flags are those of SGLang's clients.
 type serverFlags struct {
 	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of the server, such as http://HOST:30000; default: --host and --port."`
-	Host       string `name:"host" default:"localhost" help:"Host of the server, if --url is not given."`
-	Port       int    `name:"port" default:"30000" help:"Port of the server."`
+	Host       string `name:"host" default:"localhost" without:"pods|lws: pods are reached through the API server" help:"Host of the server, if --url is not given."`
+	Port       int    `name:"port" default:"30000" without:"pods|lws: pods are reached through the API server" help:"Port of the server."`
 	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY or API_KEY."`
 	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
 }
@@ -50,8 +50,8 @@ type sendCmd struct {
 	BatchSize        int      `name:"batch-size" limits:"1.." default:"1" help:"Sequences in the request."`
 	DifferentPrompts bool     `name:"different-prompts" help:"Give each sequence of a batch its own prompt."`
 	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
-	RandomInputLen   int      `name:"random-input-len" placeholder:"N" help:"A prompt of N random token ids instead."`
-	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" help:"The random ids are below this number."`
+	RandomInputLen   int      `name:"random-input-len" placeholder:"N" limits:"0.." help:"A prompt of N random token ids instead."`
+	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" limits:"1.." help:"The random ids are below this number."`
 	Temperature      float64  `name:"temperature" default:"0" help:"Sampling temperature; 0 is greedy."`
 	MaxNewTokens     int      `name:"max-new-tokens" default:"512" help:"Maximum tokens to generate."`
 	MinNewTokens     int      `name:"min-new-tokens" help:"Minimum tokens to generate."`
@@ -60,13 +60,13 @@ type sendCmd struct {
 	IgnoreEOS        bool     `name:"ignore-eos" help:"Continue after an end-of-text token."`
 	Stop             []string `name:"stop" sep:"none" placeholder:"TEXT" help:"End at any of these texts."`
 	Seed             *int64   `name:"seed" placeholder:"N" help:"Seed of the sampling and of random prompts."`
-	JSON             bool     `name:"json" help:"Ask for a JSON object (json_schema)."`
+	JSON             bool     `name:"json" without:"batch-size!=1|random-input-len: it sends one fixed question" help:"Ask for a JSON object (json_schema)."`
 	ReturnLogprob    bool     `name:"return-logprob" help:"Ask for log probabilities."`
 	Stream           bool     `name:"stream" help:"Print the text as it arrives."`
 	Profile          bool     `name:"profile" help:"Arm the server's profiler before the request, and collect its traces below SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp."`
-	ProfileSteps     int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record, per stage with --profile-by-stage."`
-	ProfileByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
-	ProfilePrefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Prefix of the trace names."`
+	ProfileSteps     int      `name:"profile-steps" limits:"1.." default:"5" needs:"profile" help:"Steps to record, per stage with --profile-by-stage."`
+	ProfileByStage   bool     `name:"profile-by-stage" needs:"profile" help:"Record prefill and decode separately."`
+	ProfilePrefix    string   `name:"profile-prefix" placeholder:"NAME" needs:"profile" help:"Prefix of the trace names."`
 }
 
 // Help returns the end of the verb's help text.
@@ -81,11 +81,6 @@ func (c *sendCmd) Help() string {
 
 // BeforeReset returns an error if two flags give the address of the server.
 func (c *sendCmd) BeforeReset(k *kong.Context) error {
-	for _, name := range []string{"profile-steps", "profile-by-stage", "profile-prefix"} {
-		if given(k, name) && !given(k, "profile") {
-			return usagef("--%s needs --profile", name)
-		}
-	}
 	for _, name := range []string{"host", "port"} {
 		if given(k, "url") && given(k, name) {
 			return usagef("--url has host and port: leave out --%s", name)
@@ -96,12 +91,6 @@ func (c *sendCmd) BeforeReset(k *kong.Context) error {
 
 // Run sends the request.
 func (c *sendCmd) Run(ctx context.Context, e *env) error {
-	if c.RandomInputLen < 0 || c.RandomVocab < 1 {
-		return usagef("--random-input-len and --random-input-vocab-size must be 1 or more")
-	}
-	if c.JSON && (c.BatchSize > 1 || c.RandomInputLen > 0) {
-		return usagef("--json sends one fixed question: leave out --batch-size and --random-input-len")
-	}
 	s, err := c.server()
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestMergeCheckCut(t *testing.T) {
 		{"merge SET --format pftrace", 0, "14 events", "", "merged-w.pftrace"},
 		{"merge SET --format pftrace -o -", 0, "\x1f\x8b", "", ""},
 		{"merge SET -o SET/x.pftrace --json", 0, `"output": "SET/x.pftrace"`, "", "x.pftrace"},
-		{"merge SET -o - --json", exitUsage, "", "leave one out", ""},
+		{"merge SET -o - --json", exitUsage, "", "leave one of them out", ""},
 		{"merge SET --format zip", exitUsage, "", `--format "zip": give chrome or pftrace`, ""},
 		{"merge SET --no-python", 0, "12 events", "without events of category python_function", "merged-w.trace.json.gz"},
 		{"merge SET --cats kernel,cuda_runtime", 0, "8 events", "only events of these categories: kernel, cuda_runtime", "merged-w.trace.json.gz"},

@@ -25,16 +25,8 @@ func (c *viewCmd) page() (*exportedPage, error) {
 	if c.Export == "" {
 		return nil, nil
 	}
-	servers := len(c.URL) + len(c.PrefillURL) + len(c.DecodeURL) + len(c.LogFile)
-	switch {
-	case len(c.Paths) == 0:
+	if len(c.Paths) == 0 {
 		return nil, usagef("--export writes the views of one capture: name it")
-	case c.Against != "":
-		return nil, usagef("--export writes the views of one capture: leave --against out")
-	case servers > 0:
-		return nil, usagef("--export writes the views of one capture: leave the servers and their logs out")
-	case c.Browser:
-		return nil, usagef("--export writes a page and ends: leave --browser out, and open the file")
 	}
 	most, err := int64(0), error(nil)
 	if c.ExportSize != "" {

@@ -54,7 +54,7 @@ type watchCmd struct {
 	Alertmanager []string `name:"alertmanager" sep:"none" placeholder:"URL" help:"Send alarms to this Alertmanager as alerts, with the verdict of a capture; may be repeated."`
 	Insecure     bool     `name:"insecure" help:"Allow --listen beyond loopback."`
 	Series       string   `name:"series" placeholder:"FILE" help:"Keep the samples in FILE, one line of JSON per sample."`
-	Replay       string   `name:"replay" placeholder:"FILE" help:"Apply the rules to samples that --series kept, and report what they would have found; no server is called."`
+	Replay       string   `name:"replay" placeholder:"FILE" without:"url|prefill-url|decode-url|pods|lws|log|series|view|browser|listen|exec|alertmanager|ring|nsys|gpus: replay calls no server" help:"Apply the rules to samples that --series kept, and report what they would have found; no server is called."`
 
 	watchView
 	JSON bool `name:"json" help:"Print events as JSON lines."`
@@ -80,12 +80,7 @@ func (c *watchCmd) AfterApply(k *kong.Context) error {
 	if given(k, "for") && c.For <= 0 {
 		return usagef("--for %v: give a time above 0, as 12h", c.For)
 	}
-	for _, name := range []string{"url", "prefill-url", "decode-url", "pods", "lws", "log", "series", "view", "browser", "listen", "exec", "alertmanager", "ring", "nsys", "gpus"} {
-		if c.Replay != "" && given(k, name) {
-			return usagef("--replay and --%s: replay calls no server, leave one of them out", name)
-		}
-	}
-	if err := c.podFlags.AfterApply(k); err != nil {
+	if err := c.podFlags.AfterApply(); err != nil {
 		return err
 	}
 	return c.ruleFlags.given(k)

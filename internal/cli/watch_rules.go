@@ -22,16 +22,11 @@ type ruleFlags struct {
 	QueueGrowth    float64       `name:"queue-growth" default:"1" placeholder:"N" help:"The queue grows by this many requests per second."`
 	ThroughputDrop float64       `name:"throughput-drop" default:"0.3" placeholder:"SHARE" help:"The token rate falls by this share below the earlier one with as many running requests."`
 	Hold           time.Duration `name:"hold" placeholder:"TIME" help:"How long a rule must hold (default: 5s for imbalance, 10s for the others)."`
-	Rules          string        `name:"rules" placeholder:"FILE" help:"Use a file of rules instead (docs/formats/watch.md)."`
+	Rules          string        `name:"rules" placeholder:"FILE" without:"imbalance|pace-imbalance|ttft|ttft-factor|itl|itl-factor|queue-growth|throughput-drop|hold: the file defines all rules" help:"Use a file of rules instead (docs/formats/watch.md)."`
 }
 
-// given returns an error if a file of rules is combined with flags for rules, or if a duration is 0.
+// given returns an error if a duration is 0.
 func (f *ruleFlags) given(k *kong.Context) error {
-	for _, name := range []string{"imbalance", "pace-imbalance", "ttft", "ttft-factor", "itl", "itl-factor", "queue-growth", "throughput-drop", "hold"} {
-		if f.Rules != "" && given(k, name) {
-			return usagef("--rules and --%s: the file defines all rules, leave one of them out", name)
-		}
-	}
 	for name, d := range map[string]time.Duration{"ttft": f.TTFT, "itl": f.ITL, "hold": f.Hold} {
 		if given(k, name) && d <= 0 {
 			return usagef("--%s %v: give a time above 0, as 5s", name, d)
