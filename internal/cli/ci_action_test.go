@@ -176,13 +176,12 @@ func TestAction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: loads three servers")
 	}
-	serve := func(more ...string) string {
-		url, _, stop := serving(t, append([]string{"serve", "--port", "0", "--model-path", "builtin:llama-tiny", "--max-total-tokens", "4096"}, more...)...)
+	serve := func(sleep string) string { // for each kernel, so that tokens come one by one on a busy machine
+		url, _, stop := serving(t, "serve", "--port", "0", "--model-path", "builtin:llama-tiny", "--max-total-tokens", "4096", "--device-fault", "rank=0,from=1,to=100000000,kernel_sleep="+sleep)
 		t.Cleanup(func() { stop() })
 		return url
 	}
-	base, same := serve(), serve()
-	slow := serve("--device-fault", "rank=0,from=1,to=100000000,kernel_sleep=2ms") // more than a busy machine can do to the others
+	base, same, slow := serve("200us"), serve("200us"), serve("3ms")
 
 	api := &comments{bodies: []string{"first", "text of a user\n<!-- stepscope:gate -->"}}
 	hub := httptest.NewServer(api)
@@ -199,8 +198,8 @@ func TestAction(t *testing.T) {
 		comments                   int
 	}{
 		{"the same build", same, "failed>50%", "auto", 0, 0, "no regression by failed", 3},
-		{"a slow build", slow, "tpot.median>300%", "auto", 0, 4, "REGRESSION: 1 figure", 3},
-		{"a fork", slow, "tpot.median>300%", "auto", 403, 4, "REGRESSION: 1 figure", 3},
+		{"a slow build", slow, "tpot.median>60%", "auto", 0, 4, "REGRESSION: 1 figure", 3},
+		{"a fork", slow, "tpot.median>60%", "auto", 403, 4, "REGRESSION: 1 figure", 3},
 		{"a comment is wanted", same, "failed>50%", "true", 403, 1, "", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
