@@ -51,6 +51,9 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	if got := Wrap("世 a", 1); len(got) != 2 {
+		t.Errorf("no room: %q", got)
+	}
 	if Wrap("", 7) != nil || Width("\x1b[1mab\x1b[0m") != 2 {
 		t.Error("no text, or colour")
 	}

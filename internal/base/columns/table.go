@@ -40,7 +40,7 @@ func All(align Align, names ...string) []Column {
 	return cols
 }
 
-// Table returns the lines of a table. It has no header if all columns are unnamed.
+// Table returns the lines of a table. It has no header if all columns are unnamed, unless the style is Markdown.
 func Table(style Style, cols []Column, rows [][]string) []string {
 	header, named := make([]string, len(cols)), false
 	for i, c := range cols {
@@ -154,14 +154,17 @@ func markdown(cols []Column, header []string, rows [][]string) []string {
 	for i, c := range cols {
 		marks[i] = []string{AlignLeft: " --- ", AlignRight: " ---:", AlignCenter: ":---:"}[c.Align]
 	}
-	lines := []string{"| " + strings.Join(header, " | ") + " |", "|" + strings.Join(marks, "|") + "|"}
 	escape := strings.NewReplacer("|", `\|`, "\n", "<br/>")
-	for _, row := range rows {
-		line := "|"
+	line := func(row []string) string {
+		out := "|"
 		for _, cell := range row {
-			line += " " + escape.Replace(cell) + " |"
+			out += " " + escape.Replace(cell) + " |"
 		}
-		lines = append(lines, line)
+		return out
+	}
+	lines := []string{line(header), "|" + strings.Join(marks, "|") + "|"}
+	for _, row := range rows {
+		lines = append(lines, line(row))
 	}
 	return lines
 }

@@ -42,7 +42,8 @@ func next(s string) (columns, bytes int) {
 }
 
 // Wrap breaks a text into lines of at most width columns. It breaks between words, and within a word only if the word
-// is wider than a line. Empty text yields no lines.
+// is wider than a line. Line breaks of a text that fits remain; in others, they count as blanks. Empty text yields no
+// lines.
 func Wrap(s string, width int) []string {
 	if s == "" {
 		return nil
@@ -59,16 +60,16 @@ func Wrap(s string, width int) []string {
 	line, at := "", 0
 	for _, word := range strings.Fields(s) {
 		wide := Width(word)
-		if at > 0 && at+1+wide <= width {
+		if line != "" && at+1+wide <= width {
 			line, at = line+" "+word, at+1+wide
 			continue
 		}
-		if at > 0 {
+		if line != "" {
 			lines = append(lines, line)
 		}
 		for wide > width {
 			cut, columns := 0, 0
-			for {
+			for cut < len(word) {
 				n, size := next(word[cut:])
 				if cut > 0 && columns+n > width {
 					break

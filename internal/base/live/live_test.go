@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestDraw(t *testing.T) {
@@ -53,7 +54,13 @@ func TestView(t *testing.T) {
 	writes("narrower terminal", v.draw, "\r\x1b[6A\x1b[Jxx\r\n")
 	away = true
 	writes("other program", v.draw, "")
+	writes("line of another program's time", func() { v.Line("a") }, "a\r\n")
 	away = false
+	v.frame = func(int, int) []string { return []string{"a\nlong\tline"} }
+	wide, high = 8, 4
+	writes("long line", v.draw, "a long…\r\n")
+	v.at = v.at.Add(-time.Hour)
+	writes("after a stop", v.draw, "a long…\r\n")
 	writes("end", v.Stop, "\r\x1b[1A\x1b[J")
 	writes("second end", v.Stop, "")
 	writes("line after the end", func() { v.Line("b") }, "b\r\n")

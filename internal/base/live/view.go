@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,8 +21,12 @@ import (
 // Frame returns the lines to draw now on a terminal of the given size. Calls are never concurrent.
 type Frame func(columns, rows int) []string
 
-// every is the time between two frames.
-const every = 250 * time.Millisecond
+const (
+	// every is the time between two frames.
+	every = 250 * time.Millisecond
+	// stale is the age of a frame from which it is left on the screen: the process was stopped, and others have printed.
+	stale = 4 * every
+)
 
 // View is a live frame on a terminal.
 type View struct {
@@ -31,7 +36,8 @@ type View struct {
 	away  func() bool                // whether another program owns the terminal
 
 	mu    sync.Mutex
-	drawn []string // the frame on the screen, above the line of the cursor
+	drawn []string  // the frame on the screen, above the line of the cursor
+	at    time.Time // when it was drawn
 	over  bool
 	quit  chan struct{}
 	ended sync.WaitGroup
@@ -92,33 +98,46 @@ func (v *View) Line(text string) {
 // draw replaces the frame on the screen. The caller holds the lock.
 func (v *View) draw() {
 	wide, high := v.size()
-	if wide < 2 || v.away() {
+	if v.away() {
+		v.drawn = nil // other programs print over it
 		return
 	}
-	lines := v.frame(wide-1, high) // text in the last column would leave the cursor between two lines
+	if wide < 2 {
+		return
+	}
+	wide-- // text in the last column would leave the cursor between two lines
+	lines := slices.Clone(v.frame(wide, high))
 	if most := max(high-1, 1); len(lines) > most {
 		lines = lines[:most]
+	}
+	for i := range lines {
+		lines[i] = columns.Short(blanks.Replace(lines[i]), wide)
 	}
 	v.write(v.erase(), lines)
 }
 
+// blanks replaces the characters that would move the cursor.
+var blanks = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
+
 // erase returns the codes that remove the frame and leave the cursor where the frame began, even if typed text has
 // moved the cursor in its line.
 func (v *View) erase() string {
-	if len(v.drawn) == 0 {
+	if len(v.drawn) == 0 || time.Since(v.at) > stale {
 		return ""
 	}
 	wide, _ := v.size()
-	rows := 0
+	rows := len(v.drawn)
 	for _, line := range v.drawn {
-		rows += max(1, (columns.Width(line)+wide-1)/max(wide, 1)) // a narrower terminal has broken the lines
+		if n := columns.Width(line); wide > 0 && n > wide {
+			rows += (n - 1) / wide // a narrower terminal has broken the line
+		}
 	}
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
 // write writes a text and a frame below it at once, so that no state between them is seen.
 func (v *View) write(text string, frame []string) {
-	v.drawn = frame
+	v.drawn, v.at = frame, time.Now()
 	for _, line := range frame {
 		text += line + "\n"
 	}

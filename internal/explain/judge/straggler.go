@@ -60,7 +60,14 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 	}
 	out := moving(a, d, all)
 	of := make([][]result.Finding, len(all))
-	parallel.Each(len(all), func(i int) { of[i] = rankFindings(a, d, i, all) })
+	for i := range all {
+		of[i] = rankFindings(a, d, i, all)
+	}
+	parallel.Each(len(all), func(i int) {
+		for k := range of[i] {
+			of[i][k].P = byLabels(a, d, all, &all[i].runs[k], i)
+		}
+	})
 	out = append(out, slices.Concat(of...)...)
 	return shareLinks(d, shareEqual(a, d, all, out))
 }
@@ -182,7 +189,6 @@ func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []resu
 		cost := metric.MedianInPlace(slices.Clone(costs[k]))
 		f := straggler(a, d, i, late, all[k], int64(cost))
 		f.Plain = all[k].cause == byWork && d.runMore([]int{i}, all[k].steps)
-		f.P = byLabels(a, d, verdicts, &all[k], i)
 		out = append(out, f)
 	}
 	return out

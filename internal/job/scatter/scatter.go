@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,9 +92,8 @@ func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 	case ctx.Err() != nil:
 		r.errs[task] = context.Cause(ctx)
 	case taken != nil:
-		// The last messages of the program or of Slurm give the reason for the abort.
 		if r.errs[task] = taken; ended != nil {
-			r.errs[task] = fmt.Errorf("%s (%w)", cmp.Or(reason(lines), taken.Error()), ended)
+			r.errs[task] = fmt.Errorf("%s (%w)", cmp.Or(reason(lines, cmd.ProcessState.ExitCode()), taken.Error()), ended)
 		}
 	default:
 		r.errs[task] = nil
@@ -105,10 +105,16 @@ func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 	}
 }
 
-// reason returns the first error message of the program, else of Slurm. srun may print its own before the program's.
-func reason(lines []string) string {
-	for _, from := range []string{"stepscope: ", "slurmstepd: error: ", "srun: error: "} {
-		for _, line := range lines {
+// reason returns the last message of the program, else of Slurm. srun may
+// print its own before the program's. If a signal ended the program, the reason is Slurm's.
+func reason(lines []string, status int) string {
+	ends := slices.Backward(lines)
+	by := []string{"stepscope: ", "slurmstepd: error: ", "srun: error: "}
+	if status > 128 {
+		by[0], by[1] = by[1], by[0]
+	}
+	for _, from := range by {
+		for _, line := range ends {
 			if text, ok := strings.CutPrefix(line, from); ok {
 				return text
 			}

@@ -43,6 +43,11 @@ func Open(t *testing.T, url string, args ...string) *Tab {
 	b.mu.Lock()
 	b.tabs[tab.session] = tab
 	b.mu.Unlock()
+	t.Cleanup(func() {
+		b.mu.Lock()
+		delete(b.tabs, tab.session)
+		b.mu.Unlock()
+	})
 	tab.Call("Runtime.enable", nil, nil)
 	tab.Call("Log.enable", nil, nil)
 	tab.Call("Page.enable", nil, nil) // without this, the script is not added to new documents

@@ -51,6 +51,9 @@ func (o *one) get(t *testing.T, args []string) *browser {
 	path := find(t)
 	if o.on && len(args) == 0 {
 		if o.b == nil || o.b.over() {
+			if o.b != nil {
+				o.b.stop()
+			}
 			home, err := os.MkdirTemp("", "browsertest-")
 			if err != nil {
 				t.Fatal(err)

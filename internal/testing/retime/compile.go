@@ -1,6 +1,7 @@
 package retime
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -30,6 +31,9 @@ func Compile(ts []*trace.Trace, step int, ns int64, stacks bool, ranks ...int) (
 				m.PauseAt(rank, c.Start-1, ns)
 			}
 		}
+	}
+	if len(calls) < len(ranks) {
+		return nil, "", fmt.Errorf("step %d has fewer than 6 launches on a rank", step)
 	}
 	if out, err = m.Run(); err != nil || !stacks {
 		return out, kernel, err

@@ -24,17 +24,17 @@ func (w *window) dropCopies() {
 			heads[i] = w.head(f)
 		}
 	}
-	alike := map[uint64]int{} // number of files with a print
+	byPrint := map[uint64][]*Head{}
 	for _, h := range heads {
-		if h != nil && h.Print != 0 {
-			alike[h.Print]++
+		if h != nil && h.Print != 0 && !slices.Contains(byPrint[h.Print], h) {
+			byPrint[h.Print] = append(byPrint[h.Print], h)
 		}
 	}
-	parallel.Each(len(heads), func(i int) {
-		if h := heads[i]; h != nil && alike[h.Print] > 1 {
-			h.events()
+	for _, alike := range byPrint {
+		if len(alike) > 1 {
+			parallel.Each(len(alike), func(i int) { alike[i].events() })
 		}
-	})
+	}
 	copies := map[int]bool{}
 	for i := range w.Files {
 		for j := i + 1; j < len(w.Files); j++ {

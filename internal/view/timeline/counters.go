@@ -75,7 +75,7 @@ type values struct {
 func (s *values) add(at int64, v float64) { s.at, s.v = append(s.at, at), append(s.v, v) }
 
 // Sampled adds the counters that the traces and the samples of the capture have. It must be called before other
-// goroutines use the timeline.
+// goroutines ask for answers.
 func (t *Timeline) Sampled(from Samples) {
 	t.memory()
 	if t.a.Origin != 0 { // otherwise the traces do not tell the time of day

@@ -55,7 +55,10 @@ func binary(dir string) error {
 
 // packageOf returns the package of a function. Instances of generic functions count to the package that defines them.
 func packageOf(name string) string {
-	name, _, _ = strings.Cut(name, "[")
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "type:.eq."), "type:.hash.")
+	if name, _, _ = strings.Cut(name, "["); strings.HasPrefix(name, "main.") {
+		return module
+	}
 	at := strings.LastIndex(name, "/") + 1
 	pkg, _, _ := strings.Cut(name[at:], ".")
 	return name[:at] + pkg
