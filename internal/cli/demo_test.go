@@ -122,7 +122,7 @@ func TestDemo(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--slow-rank 4": "there are ranks 0 to 3",
-		"--cause host":  "--cause host: give the late rank with --slow-rank",
+		"--cause host":  "--cause needs --slow-rank: the late rank",
 	} {
 		status, out, errs := run(t, t.Context(), append([]string{"demo"}, strings.Fields(args)...)...)
 		if status != exitUsage || !strings.Contains(errs, want) {

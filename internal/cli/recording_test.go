@@ -54,7 +54,7 @@ func TestRecording(t *testing.T) {
 	if status, _, errs := run(t, t.Context(), "analyze", dirs[0], "--reference", "0ms"); status != exitUsage || !strings.Contains(errs, "--reference 0s: give the time of a step") {
 		t.Errorf("status %d: %s", status, errs)
 	}
-	if status, _, errs := run(t, t.Context(), "profile", "--lean", "--with-stack", "--url", url); status != exitUsage || !strings.Contains(errs, "--lean records only kernels and launches") {
+	if status, _, errs := run(t, t.Context(), "profile", "--lean", "--with-stack", "--url", url); status != exitUsage || !strings.Contains(errs, "--lean and --with-stack: only kernels and launches are recorded") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }

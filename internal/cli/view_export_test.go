@@ -28,7 +28,7 @@ func TestViewExport(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--url", "http://127.0.0.1:9"}, {"--log", path}} {
 		status, out, said := view(append([]string{"-"}, args...)...)
-		if status != exitUsage || out != "" || !strings.Contains(said, "leave the servers and their logs out") {
+		if status != exitUsage || out != "" || !strings.Contains(said, ": the page has the views of one capture, leave one of them out") {
 			t.Errorf("%q: status %d, %d bytes, %s", args, status, len(out), said)
 		}
 	}
