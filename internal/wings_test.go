@@ -74,7 +74,7 @@ const (
 // They are 5 % above the size of November 2026. A change that needs more raises its budget and says why.
 var budgets = map[string]struct{ lines, packages, imports int }{
 	"api":       {4280, 4, 4},
-	"base":      {8900, 25, 8},
+	"base":      {8950, 25, 8},
 	"bench":     {4560, 1, 0},
 	"capture":   {9800, 5, 3},
 	"ci":        {400, 1, 0},

@@ -24,9 +24,9 @@ import (
 // ciGateCmd is "ci gate".
 type ciGateCmd struct {
 	URL       string   `name:"url" default:"http://127.0.0.1:30000" placeholder:"URL" help:"The server of the new build, and of all builds that --start starts (default: ${default})."`
-	BaseURL   string   `name:"base-url" placeholder:"URL" without:"base-run: both give the base" without:"start: the command starts the base, too" help:"The server of the base, which runs beside the new one."`
+	BaseURL   string   `name:"base-url" placeholder:"URL" without:"base-run: both give the base; start: the command starts the base, too" help:"The server of the base, which runs beside the new one."`
 	BaseRun   string   `name:"base-run" placeholder:"RUN[,RUN]" help:"Loads of the base that exist: runs by id or directory."`
-	Start     string   `name:"start" placeholder:"COMMAND" needs:"base-ref|base-run: the commit to start as the base, or its loads" needs:"ref|base-run: the commit to start" help:"Shell command that starts a build at --url. It reads STEPSCOPE_REF, STEPSCOPE_URL and STEPSCOPE_SIDE (base or new). Its processes are ended after the load."`
+	Start     string   `name:"start" placeholder:"COMMAND" needs:"base-ref|base-run: the commit to start as the base, or its loads; ref|base-run: the commit to start" help:"Shell command that starts a build at --url. It reads STEPSCOPE_REF, STEPSCOPE_URL and STEPSCOPE_SIDE (base or new). Its processes are ended after the load."`
 	Stop      string   `name:"stop" placeholder:"COMMAND" needs:"start" help:"Shell command that stops what --start left running, such as a container."`
 	BaseRef   string   `name:"base-ref" placeholder:"COMMIT" needs:"start" help:"The base, for --start."`
 	Ref       string   `name:"ref" placeholder:"COMMIT" needs:"start" help:"The new build, for --start."`

@@ -14,8 +14,8 @@ import (
 
 // podFlags select servers in pods of a Kubernetes cluster.
 type podFlags struct {
-	Pods      []string `name:"pods" sep:"none" placeholder:"SELECTOR" without:"url|prefill-url|decode-url: pods are reached through the API server" without:"fetch|profile-fetch: files of pods come through the API server" help:"Kubernetes pods, as [NS/]LABELS[:PORT]; repeat it for several. See stepscope guide kubernetes."`
-	LWS       []string `name:"lws" sep:"none" placeholder:"NAME" without:"url|prefill-url|decode-url: pods are reached through the API server" without:"fetch|profile-fetch: files of pods come through the API server" help:"A LeaderWorkerSet of Kubernetes, as [NS/]NAME[:PORT]; the pods of a group are one server."`
+	Pods      []string `name:"pods" sep:"none" placeholder:"SELECTOR" without:"url|prefill-url|decode-url: pods are reached through the API server; fetch|profile-fetch: files of pods come through the API server" help:"Kubernetes pods, as [NS/]LABELS[:PORT]; repeat it for several. See stepscope guide kubernetes."`
+	LWS       []string `name:"lws" sep:"none" placeholder:"NAME" without:"url|prefill-url|decode-url: pods are reached through the API server; fetch|profile-fetch: files of pods come through the API server" help:"A LeaderWorkerSet of Kubernetes, as [NS/]NAME[:PORT]; the pods of a group are one server."`
 	Context   string   `name:"context" placeholder:"NAME" needs:"pods|lws" help:"Context of the kubeconfig; default: the current one, or this pod's service account."`
 	Container string   `name:"container" placeholder:"NAME" needs:"pods|lws" help:"Container of the server in its pod."`
 }

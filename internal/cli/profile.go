@@ -43,7 +43,7 @@ type profileCmd struct {
 
 	fetchFlags
 	LocalDir string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Local directory for the files; default: the directory of the window, with the same name as on the server."`
-	Duration time.Duration `placeholder:"TIME" without:"num-steps: a window has one length" without:"profile-by-stage|start-step|probe: a window of time counts no steps" help:"Record for this long instead of a number of steps, the same time on prefill and decode servers."`
+	Duration time.Duration `placeholder:"TIME" without:"num-steps: a window has one length; profile-by-stage|start-step|probe: a window of time counts no steps" help:"Record for this long instead of a number of steps, the same time on prefill and decode servers."`
 	Timeout  time.Duration `default:"5m" help:"Close a window that is still open after this time."`
 	Stall    time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
 	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server; 0 does not wait, nor does start."`

@@ -23,7 +23,7 @@ type routeCmd struct {
 	Port int    `name:"port" limits:"0.." default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 
 	WorkerURLs []string `name:"worker-urls" sep:"none" placeholder:"URL" without:"pd-disaggregation: such workers handle whole requests" help:"Servers that handle whole requests; give several, or repeat the flag."`
-	PD         bool     `name:"pd-disaggregation" needs:"prefill" needs:"decode" help:"Route to separate prefill and decode servers: give --prefill and --decode."`
+	PD         bool     `name:"pd-disaggregation" needs:"prefill; decode" help:"Route to separate prefill and decode servers: give --prefill and --decode."`
 	Prefill    []string `name:"prefill" sep:"none" placeholder:"URL" needs:"pd-disaggregation" help:"A prefill server, optionally followed by the port of its bootstrap server (default: as it reports); repeat it for several."`
 	Decode     []string `name:"decode" sep:"none" placeholder:"URL" needs:"pd-disaggregation" help:"A decode server; repeat it for several."`
 

@@ -13,8 +13,9 @@ import (
 //	needs:"a|b: REASON"   needs one of these flags
 //	without:"a|b: REASON" excludes each of these flags
 //
-// A flag may have several such tags. In place of a flag, a=VALUE and a!=VALUE stand for its value. The reason is part of
-// the message; needs may go without. Flags that a verb lacks are ignored, because verbs share flags.
+// A tag may have several rules, with semicolons between them. In place of a flag, a=VALUE and a!=VALUE stand for its
+// value. The reason is part of the message; needs may go without. Flags that a verb lacks are ignored, because verbs
+// share flags.
 type rule struct {
 	flag  *kong.Flag
 	needs bool
@@ -59,6 +60,14 @@ func (r *rule) error(p part) error {
 	return usagef("--%s needs %s", r.flag.Name, strings.TrimPrefix(text, " or "))
 }
 
+// ruleTexts returns the rules in a flag's tag of a kind.
+func ruleTexts(f *kong.Flag, kind string) []string {
+	if f.Tag.Get(kind) == "" {
+		return nil
+	}
+	return strings.Split(f.Tag.Get(kind), "; ")
+}
+
 // rulesOf returns the rules of flags in the order of the flags.
 func rulesOf(flags []*kong.Flag) (rules []rule) {
 	byName := map[string]*kong.Flag{}
@@ -67,7 +76,7 @@ func rulesOf(flags []*kong.Flag) (rules []rule) {
 	}
 	for _, f := range flags {
 		for _, kind := range []string{"needs", "without"} {
-			for _, text := range f.Tag.GetAll(kind) {
+			for _, text := range ruleTexts(f, kind) {
 				names, why, _ := strings.Cut(text, ": ")
 				r := rule{flag: f, needs: kind == "needs", why: why}
 				for _, name := range strings.Split(names, "|") {

@@ -38,9 +38,9 @@ func TestRulesOfFlags(t *testing.T) {
 		}
 		flags := flagsOf(verb)
 		for _, f := range flags {
-			for _, text := range append(f.Tag.GetAll("needs"), f.Tag.GetAll("without")...) {
+			for _, text := range slices.Concat(ruleTexts(f, "needs"), ruleTexts(f, "without")) {
 				names, why, _ := strings.Cut(text, ": ")
-				if why == "" && !slices.Contains(f.Tag.GetAll("needs"), text) {
+				if why == "" && !slices.Contains(ruleTexts(f, "needs"), text) {
 					t.Errorf("%s --%s: the rule without %s gives no reason", verbOf(verb), f.Name, names)
 				}
 				for _, name := range strings.Split(names, "|") {

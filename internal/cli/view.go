@@ -31,7 +31,7 @@ type viewCmd struct {
 	Against string `placeholder:"DIR|RUN|FILE" help:"Another capture to compare with."`
 	Browser bool   `help:"Open the address in the default browser."`
 
-	Export     string `placeholder:"FILE" without:"against|url|prefill-url|decode-url|log: the page has the views of one capture" without:"browser: the page is written, not served" help:"Write the views of the capture as one self-contained page, and exit; - for stdout."`
+	Export     string `placeholder:"FILE" without:"against|url|prefill-url|decode-url|log: the page has the views of one capture; browser: the page is written, not served" help:"Write the views of the capture as one self-contained page, and exit; - for stdout."`
 	ExportSize string `name:"export-size" placeholder:"BYTES" help:"Maximum size of that page; parts that do not fit are left out and listed (default: 1.2 times that of the capture's files, from 2.9 to 20 MB)."`
 
 	UI         string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto that the button of a capture opens (default: ${default})."`
