@@ -99,7 +99,7 @@ var arrows = []struct {
 	{"internal/reference/engine/memsnap", []string{"internal/base/sorts"}},
 	{"internal/reference/engine/mesh", []string{"internal/base/loglimit", "internal/base/pause"}},
 	{"internal/reference/engine/sched", []string{
-		"internal/api", "internal/base/sorts", "internal/reference/engine/kvcache", "internal/reference/engine/model",
+		"internal/api", "internal/reference/engine/kvcache", "internal/reference/engine/model",
 		"internal/reference/engine/sample",
 	}},
 	{"internal/reference/engine/kvcache", nil},
@@ -118,9 +118,7 @@ var arrows = []struct {
 	{"internal/reference/engine/device/park", nil},
 	{"internal/reference/engine/device/record", []string{"internal/tracefile/chromejson"}},
 	{"internal/reference/engine/hf", []string{"internal/base/sorts", "internal/reference/engine/tensor"}},
-	{"internal/reference/engine/sample", []string{
-		"internal/api", "internal/base/sorts", "internal/reference/engine/tensor",
-	}},
+	{"internal/reference/engine/sample", []string{"internal/api", "internal/reference/engine/tensor"}},
 	{"internal/reference/engine/tensor", nil},
 	{"internal/reference/route", []string{
 		"internal/api", "internal/api/wire", "internal/base/httpguard", "internal/base/jsonscan",
@@ -219,8 +217,8 @@ var arrows = []struct {
 	{"internal/testing/explaintest", []string{
 		"internal/base/gate", "internal/base/metric", "internal/explain", "internal/explain/prep",
 		"internal/explain/report", "internal/explain/result", "internal/testing/packedtest",
-		"internal/testing/retime", "internal/testing/toytrace", "internal/tracefile/read",
-		"internal/tracefile/set", "trace",
+		"internal/testing/retime", "internal/testing/toytrace", "internal/tracefile/read", "internal/tracefile/set",
+		"trace",
 	}},
 	{"internal/explain/export", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/base/parquetfile", "internal/explain/kernel",

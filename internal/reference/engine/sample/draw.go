@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/base/sorts"
 )
 
 // draw picks a token according to the probabilities s.p and the random number u in [0, 1): the token at which the
@@ -91,7 +90,7 @@ func (s *Sampler) cut(p *api.Sampling, least float32) (lowest float32, last int3
 				s.order = append(s.order, int32(token))
 			}
 		}
-		sorts.By(s.order, func(a, b int32) int {
+		slices.SortFunc(s.order, func(a, b int32) int {
 			if s.p[a] != s.p[b] {
 				return cmp.Compare(s.p[b], s.p[a])
 			}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
@@ -67,8 +66,8 @@ func (s *Scheduler) makeRoom() {
 		}
 		back++
 	}
-	sorts.By(s.waiting, byRank)
-	sorts.By(s.away.retracted, byRank)
+	slices.SortFunc(s.waiting, byRank)
+	slices.SortFunc(s.away.retracted, byRank)
 	s.ratio.retracted(s.running)
 }
 

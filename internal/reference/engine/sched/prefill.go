@@ -3,7 +3,6 @@ package sched
 import (
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
@@ -60,7 +59,7 @@ func (s *Scheduler) planPrefill() {
 	}
 	if len(preempted) > 0 {
 		s.waiting = append(s.waiting, preempted...)
-		sorts.By(s.waiting, byRank)
+		slices.SortFunc(s.waiting, byRank)
 	}
 }
 

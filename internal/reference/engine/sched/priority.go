@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/base/sorts"
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 )
 
@@ -79,7 +78,7 @@ func (s *Scheduler) preempt(q *seq, a *admission, out *[]*seq) bool {
 	if !s.cache.Fits(need) {
 		return false
 	}
-	sorts.By(lower, byRank)
+	slices.SortFunc(lower, byRank)
 	for i := len(lower) - 1; i >= 0; i-- {
 		s.retract(lower[i])
 		*out = append(*out, lower[i])
