@@ -230,6 +230,8 @@ func (s *served) watched(t *testing.T) *watchman {
 		t.Fatal(err)
 	}
 	pass := httputil.NewSingleHostReverseProxy(at)
+	// Servers of parallel tests close idle connections of the default transport.
+	pass.Transport = &http.Transport{DisableKeepAlives: true}
 	pass.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) } // the verb has gone
 	g := &watchman{}
 	hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
