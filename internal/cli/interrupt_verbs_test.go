@@ -85,7 +85,7 @@ func TestInterruptVerbs(t *testing.T) {
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			cut := 0
-			for i, after := range []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1300 * time.Millisecond} {
+			for i, after := range []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 900 * time.Millisecond} {
 				var said bytes.Buffer
 				tmp := t.TempDir()
 				cmd := exec.Command("stepscope", v.args...)
